@@ -53,12 +53,12 @@ COMPARED = (
     Compared(
         "name-not-in-certificate",
         "the certificate is for another name",
-        r"(?i)does not hold|mismatch|subject alternative",
+        r"(?i)does not contain|mismatch|subject alternative",
     ),
     Compared(
         "client-certificate-demanded",
         "the listener demands a certificate of the client",
-        r"(?i)demands a certificate|certificate.?required|bad.?certificate",
+        r"(?i)requires a client certificate|certificate.?required|bad.?certificate",
     ),
     Compared(
         "wrong-mechanism",
@@ -68,7 +68,7 @@ COMPARED = (
     Compared(
         "wrong-password",
         "the password is wrong",
-        r"(?i)authentication failed|invalid (username|credentials)|refused",
+        r"(?i)authentication failed|invalid (username|credentials)|rejected",
     ),
     Compared(
         "controller-listener",

@@ -244,7 +244,7 @@ def test_a_cluster_that_names_no_broker(run: Run, seeing: Seeing) -> None:
     seeing([], [replace(RIGHT[0], brokers=())])
     said = run("discover", "--cluster", "hq")
     assert said.startswith("exit 5\n")
-    assert "names no broker" in said
+    assert "lists no broker" in said
 
 
 def test_host_to_host(run: Run, seeing: Seeing, snapshot: SnapshotAssertion) -> None:

@@ -56,7 +56,7 @@ def test_files_beside_what_was_seen(run: Run, folder: Path) -> None:
     (folder / "server.properties").write_text(KRAFT)
     said = run("doctor", "--from", "seen.json", "--server-properties", "server.properties")
     assert "BN302" in said
-    assert "is told 192.168.1.23:9092, which the file does" in said
+    assert "returns 192.168.1.23:9092, which the file does" in said
     assert "no file was given for node 2, node 3" in said
 
 

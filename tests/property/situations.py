@@ -27,6 +27,7 @@ from brokernat.doctor.evidence import (
     Presented,
     SizeTest,
     TlsHandshake,
+    TopicSeen,
     Transfer,
     Tries,
 )
@@ -187,6 +188,7 @@ SPARK = replace(
         Coordinator("transaction", "c", Advertised(9, "i.example", 9092)),
         Coordinator("group", "d", error="COORDINATOR_NOT_AVAILABLE"),
     ),
+    topics=(TopicSeen("gone", "UNKNOWN_TOPIC_OR_PARTITION"), TopicSeen("seen", rights=("READ",))),
 )
 
 

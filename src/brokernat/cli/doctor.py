@@ -137,6 +137,14 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="A broker's server.properties or a compose file; repeatable. Without a cluster nothing is probed.",
 )
 @click.option(
+    "--topic",
+    "topics",
+    metavar="TOPIC",
+    multiple=True,
+    callback=_kafka_names,
+    help="Also look whether this topic exists, and what the client's user may do with it; repeatable.",
+)
+@click.option(
     "--group",
     "groups",
     metavar="GROUP",
@@ -167,6 +175,7 @@ def doctor(
     save: Path | None,
     source: Path | None,
     broker_files: tuple[Path, ...],
+    topics: tuple[str, ...],
     groups: tuple[str, ...],
     transactional_ids: tuple[str, ...],
     token_command: str | None,
@@ -193,8 +202,10 @@ def doctor(
             "`--from` cannot be combined with bootstrap servers, `--cluster`, `--command-config`, `--map` and "
             "`--on-executors`"
         )
-    if source is not None and (groups or transactional_ids or token_command):
-        raise click.UsageError("`--from` cannot be combined with `--group`, `--transactional-id` and `--token-command`")
+    if source is not None and (topics or groups or transactional_ids or token_command):
+        raise click.UsageError(
+            "`--from` cannot be combined with `--topic`, `--group`, `--transactional-id` and `--token-command`"
+        )
     wanted = executor_options(spark, on_executors=on_executors)
     files = read_broker_files(broker_files)
     if source:
@@ -203,8 +214,8 @@ def doctor(
         evidence = Evidence.without_network("files", files=files)
     else:
         looked_at = through_tunnel(cluster_source.cluster(rules), require_brokers=False)
-        coordinators = {"groups": groups, "transactional_ids": transactional_ids}
-        evidence = _collected(looked_at, timeout, token_command=token_command, **coordinators)
+        asked = {"topics": topics, "groups": groups, "transactional_ids": transactional_ids}
+        evidence = _collected(looked_at, timeout, token_command=token_command, **asked)
         if wanted is not None:
             evidence = with_executors(evidence, looked_at, wanted)
     if files:

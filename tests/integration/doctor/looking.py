@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from brokernat.config import Cluster, Secret
 from brokernat.doctor.diagnosis import diagnose
@@ -18,10 +18,18 @@ def looked_at(
     *,
     groups: Iterable[str] = (),
     transactional_ids: Iterable[str] = (),
+    topics: Sequence[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
     """The evidence of a client."""
-    found = collect(cluster, TIMEOUT, groups=groups, transactional_ids=transactional_ids, token_command=token_command)
+    found = collect(
+        cluster,
+        TIMEOUT,
+        groups=groups,
+        transactional_ids=transactional_ids,
+        topics=topics,
+        token_command=token_command,
+    )
     saved = to_json(found)
     secrets = (each.reveal() for each in cluster.client.values() if isinstance(each, Secret))
     assert not any(secret in saved for secret in secrets if secret != "testbed")

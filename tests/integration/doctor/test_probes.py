@@ -112,7 +112,7 @@ def test_a_token_comes_from_a_command_or_a_file(strict: RunningCluster, tmp_path
     file.write_text(bearer(-30))
     refused = diagnose(looked_at(by_file))
     assert {each.code for each in refused.findings} == {"BN404"}
-    assert refused.findings[0].message == "the token is refused"
+    assert refused.findings[0].message == "the token is rejected"
 
     untried = diagnose(looked_at(by_token))
     assert {(each.code, each.severity) for each in untried.findings} == {("BN404", Severity.WARNING)}

@@ -176,7 +176,7 @@ def rule(advertised: Endpoint, reachable: Endpoint) -> str:
     return rf"{re.escape(str(advertised))} ?= ?{re.escape(str(reachable))}"
 
 
-NOT_KAFKA = r"not (a )?kafka|something else than kafka|give the port of a kafka"
+NOT_KAFKA = r"not (a )?kafka|something else than kafka|use the port of a kafka"
 CLIENT_SETTINGS = r"set `?security\.protocol|give the client a login|set `?sasl\."
 ADD_LISTENER = r"add a listener"
 

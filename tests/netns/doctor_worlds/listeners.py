@@ -113,7 +113,7 @@ def all_advertise_localhost(dice: Dice) -> World:
     changes = () if what is None else (lambda site: site.here(dict.fromkeys(ends, what)),)
     demand = Demand(
         ("localhost", r"\b(4|four|all|every|each)\b"),
-        never=(NOT_KAFKA, "a port of its own", "another cluster", CLIENT_SETTINGS),
+        never=(NOT_KAFKA, "its own port", "another cluster", CLIENT_SETTINGS),
         codes=frozenset({"BN201"}),
     )
     return World(f"{listener}, {there} there", by(listener, some(dice)), demand, changes)
@@ -164,7 +164,7 @@ def one_rule_for_four_localhosts(dice: Dice) -> World:
 @kind(gate=False, kraft=True)
 def half_advertise_localhost(dice: Dice) -> World:
     client = by("HALF", some(dice, [2, 4]))
-    never = (CLIENT_SETTINGS, NOT_KAFKA, "a port of its own")
+    never = (CLIENT_SETTINGS, NOT_KAFKA, "its own port")
     demand = Demand((r"\b1\b", r"\b3\b", "localhost"), fix=("advertise",), never=never)
     return World("nodes 1 and 3", client, demand)
 

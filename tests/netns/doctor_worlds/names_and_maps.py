@@ -169,7 +169,7 @@ def map_that_rewrites_the_bootstrap_servers(dice: Dice) -> World:
     node = dice.choice(NODES)
     dead = Endpoint(GATEWAY, 9700 + node)
     servers = [front(node), *map(front, some(dice, others(node)))]
-    demand = Demand((at(node), "map|rule|dialled"), said=(f"dialled at {re.escape(str(dead))}",), never=(ADD_LISTENER,))
+    demand = Demand((at(node), "map|rule|dialled"), said=(f"leads to {re.escape(str(dead))}",), never=(ADD_LISTENER,))
     return World(
         f"node {node} to {dead}", mapped(dice, {**RIGHT, front(node): dead}, servers), demand, (forwards(NO_FRONTS),)
     )
@@ -217,7 +217,7 @@ def names_with_inside_addresses(dice: Dice) -> World:
     answers = {name(node): ((bound(node).host,),) for node in NODES}
     demand = Demand(
         (re.escape(name(1)),),
-        said=(bound(1).host, bound(4).host, "name server"),
+        said=(bound(1).host, bound(4).host, "name server|dns"),
         fix=("dns|name server|hosts|rule|map",),
         never=(CLIENT_SETTINGS, NOT_KAFKA),
     )

@@ -156,14 +156,14 @@ def closed_at_the_first_request(dice: Dice) -> World:
 def another_server(dice: Dice) -> World:
     node = dice.choice(NODES)
     what, fault = dice.choice([("HTTP", Forward(answers=HTTP)), ("SSH", Forward(greets=SSH))])
-    demand = one_odd(node, what, fix=("forward|proxy|port",), never=("give the port of a kafka",))
+    demand = one_odd(node, what, fix=("forward|proxy|port",), never=("use the port of a kafka",))
     return World(f"{what} for node {node}", around(dice, node), demand, (forwards({front(node): fault}),))
 
 
 @kind(kraft=True)
 def controller_port(dice: Dice) -> World:
     node = dice.choice(NODES)
-    demand = one_odd(node, "controller", fix=("forward|proxy|port",), never=("give the port of a kafka",))
+    demand = one_odd(node, "controller", fix=("forward|proxy|port",), never=("use the port of a kafka",))
     return World(f"node {node}", around(dice, node), demand, (forwards({front(node): Forward((CONTROLLER,))}),))
 
 
@@ -307,7 +307,7 @@ def a_server_of_another_kind(dice: Dice) -> World:
             ("HTTPS|TLS", Forward(tls=True, answers=HTTP)),
         ]
     )
-    demand = one_odd(node, said=(what,), fix=("forward|proxy|port",), never=("give the port of a kafka",))
+    demand = one_odd(node, said=(what,), fix=("forward|proxy|port",), never=("use the port of a kafka",))
     return World(f"{what} for node {node}", around(dice, node), demand, (forwards({front(node): fault}),))
 
 

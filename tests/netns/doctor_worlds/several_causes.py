@@ -64,7 +64,7 @@ FAULTS: dict[str, Callable[[int], Forward | None]] = {
 def two_faults_at_two_nodes(dice: Dice) -> World:
     (one, two), (here, there) = dice.sample(NODES, 2), dice.sample(sorted(FAULTS), 2)
     changed = {front(one): FAULTS[here](one), front(two): FAULTS[there](two)}
-    demand = Demand((at(one), at(two)), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    demand = Demand((at(one), at(two)), never=(CLIENT_SETTINGS, ADD_LISTENER, "use the port of a kafka"))
     return World(f"node {one} {here}, node {two} {there}", around(dice, one, two), demand, (forwards(changed),))
 
 
@@ -89,7 +89,7 @@ def mixed_listeners_and_a_fault(dice: Dice) -> World:
     fault = dice.choice(sorted(FAULTS))
     client = Client((front(one), door("PUBLIC", two)))
     demand = Demand(
-        ("listener", at(odd)), codes=frozenset({"BN502"}), never=(CLIENT_SETTINGS, "give the port of a kafka")
+        ("listener", at(odd)), codes=frozenset({"BN502"}), never=(CLIENT_SETTINGS, "use the port of a kafka")
     )
     return World(f"node {odd} {fault}", client, demand, (forwards({front(odd): FAULTS[fault](odd)}),))
 
@@ -98,7 +98,7 @@ def mixed_listeners_and_a_fault(dice: Dice) -> World:
 def three_faults_at_three_nodes(dice: Dice) -> World:
     nodes, faults = dice.sample(NODES, 3), dice.sample(sorted(FAULTS), 3)
     changed = {front(node): FAULTS[fault](node) for node, fault in zip(nodes, faults, strict=True)}
-    demand = Demand(tuple(map(at, nodes)), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    demand = Demand(tuple(map(at, nodes)), never=(CLIENT_SETTINGS, ADD_LISTENER, "use the port of a kafka"))
     return World(f"nodes {nodes} {faults}", by_front(dice, others(*nodes)), demand, (forwards(changed),))
 
 
@@ -106,7 +106,7 @@ def three_faults_at_three_nodes(dice: Dice) -> World:
 def the_same_fault_at_some_nodes(dice: Dice) -> World:
     nodes, fault = dice.sample(NODES, dice.choice([2, 3])), dice.choice(sorted(FAULTS))
     changed = {front(node): FAULTS[fault](node) for node in nodes}
-    demand = Demand(tuple(map(at, nodes)), never=(CLIENT_SETTINGS, "give the port of a kafka"))
+    demand = Demand(tuple(map(at, nodes)), never=(CLIENT_SETTINGS, "use the port of a kafka"))
     return World(f"nodes {nodes} {fault}", by_front(dice, others(*nodes)), demand, (forwards(changed),))
 
 
@@ -214,7 +214,7 @@ def _fault_behind(dice: Dice, listener: str) -> World:
     )
     demand = Demand(
         (at(node, end), *({"HTTP", "SSH"} & {fault})),
-        never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"),
+        never=(CLIENT_SETTINGS, ADD_LISTENER, "use the port of a kafka"),
     )
     return World(f"node {node} {fault}", by(listener, some(dice, others(node))), demand, changes)
 
@@ -252,7 +252,7 @@ def a_fault_and_little_time(dice: Dice) -> World:
         else forwards({front(node): FAULTS[fault](node)})
     )
     client = replace(by_front(dice, others(node)), more=("--timeout", seconds))
-    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "use the port of a kafka"))
     return World(f"node {node} {fault} in {seconds} s", client, demand, (change,))
 
 
@@ -262,5 +262,5 @@ def a_coordinator_behind_a_fault(dice: Dice) -> World:
     node, fault = dice.choice(NODES), dice.choice(sorted(FAULTS))
     groups = tuple(word for number in range(3) for word in ("--group", f"billing-{number}"))
     client = replace(by_front(dice, others(node)), more=groups)
-    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "give the port of a kafka"))
+    demand = Demand((at(node),), never=(CLIENT_SETTINGS, ADD_LISTENER, "use the port of a kafka"))
     return World(f"node {node} {fault}", client, demand, (forwards({front(node): FAULTS[fault](node)}),))

@@ -70,7 +70,7 @@ def test_a_nodes_outcome_is_kept(outcome: Outcome) -> None:
 def test_where_no_spark_was_asked_the_checks_say_so() -> None:
     skipped = {each.code: each.reason for each in diagnose(HEALTHY).skipped}
     assert {code: reason for code, reason in skipped.items() if code in SPARK} == dict.fromkeys(
-        SPARK, "no Spark was asked (`--on-executors`)"
+        SPARK, "no Spark executors were probed (`--on-executors`)"
     )
 
 
@@ -87,7 +87,7 @@ def test_an_executor_that_does_not_reach_what_the_driver_reaches_is_the_cause() 
     (finding,) = found.findings
     assert finding.message == "does not reach node 2, which the driver reaches"
     assert finding.details == (f"node 2 at {GATEWAY[2]}: unreachable",)
-    assert finding.remedy.client == (f"let w3 dial {GATEWAY[2]}",)
+    assert finding.remedy.client == (f"allow connections from w3 to {GATEWAY[2]}",)
 
 
 def test_what_nobody_reaches_is_no_fault_of_the_executor() -> None:

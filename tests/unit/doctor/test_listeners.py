@@ -38,7 +38,7 @@ def test_the_flap_is_named_with_both_sets_and_both_names() -> None:
         "listener TWO, bootstrap b3.example:9091: 1 b1.example:9091, 3 b3.example:9091",
     )
     assert flap.remedy.client == (
-        "keep the bootstrap servers of one listener only, as b1.example:9090 (ONE: 3 brokers)",
+        "keep the bootstrap servers of one listener only, for example b1.example:9090 (ONE: 3 brokers)",
     )
     assert flap.remedy.broker == ("define the listener TWO on node 2 too",)
     cause = diagnose(evidence).cause
@@ -56,9 +56,9 @@ def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -
     evidence = seen(ON_SOME)
     (absent,) = found("BN503", evidence)
     assert absent.subject == "node 2"
-    assert absent.message == "not on listener TWO"
-    assert absent.details[0] == "listener ONE has it at b2.example:9090"
-    assert absent.remedy.client == ("bootstrap at b2.example:9090: listener ONE has all brokers",)
+    assert absent.message == "missing on listener TWO"
+    assert absent.details[0] == "listener ONE lists it at b2.example:9090"
+    assert absent.remedy.client == ("bootstrap at b2.example:9090: listener ONE lists all brokers",)
     assert found("BN503", seen(ON_ALL)) == []
 
 

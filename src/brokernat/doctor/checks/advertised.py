@@ -24,7 +24,7 @@ from brokernat.doctor.host_kinds import address, inside_name, is_loopback, netwo
 def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises a loopback address.
 
-    Cause: A loopback address is advertised, so clients elsewhere dial themselves: {subjects}{reason}.
+    Cause: Clients on other machines dial themselves: {subjects}{reason}.
     What: a broker advertises `localhost` or a loopback address, and the bootstrap servers are on other machines.
     Why: `advertised.listeners` has its default, or was written for clients on the broker's host. The endpoint works on
     that host, so the finding is only a warning there.
@@ -36,15 +36,15 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     home = {probe.cluster_id for probe in evidence.bootstraps if probe.answers}
     loopback = [path for path in evidence.paths if is_loopback(path.broker.host)]
     every = len(loopback) == len(evidence.paths) > 1
-    who = f"all {len(loopback)} brokers tell" if every else "the broker tells"
+    who = f"all {len(loopback)} brokers advertise" if every else "the broker advertises"
     for path in loopback:
-        message, severity = f"{who} clients to dial their own machine", Severity.ERROR
+        message, severity = f"{who} a loopback address", Severity.ERROR
         if path.rule:
             severity = Severity.INFO
         elif path.probe is not None and path.answers and path.probe.cluster_id in home:
-            severity, message = Severity.WARNING, f"{message}, which works on this one and on no other"
+            severity, message = Severity.WARNING, f"{message}, which works on this machine only"
         instead = reached_listeners(evidence)
-        advertise = "advertise an endpoint that clients can dial in `advertised.listeners`, its own for each broker"
+        advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
         remedy = Remedy(instead, (advertise,), () if instead else proven_line(evidence, path))
         at_node = place_of(path, evidence)
         yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
@@ -66,7 +66,7 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
         if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or path.answers:
             continue
         if str(network(path.broker.host)) not in outside:
-            message = f"a private address of another network than the bootstrap servers ({', '.join(sorted(outside))})"
+            message = f"a private address, in another network than the bootstrap servers ({', '.join(sorted(outside))})"
             remedy = remedy_for(evidence, path)
             yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
 
@@ -83,7 +83,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for path in evidence.paths:
         if not path.rule and inside_name(path.broker.host) and not path.answers:
-            message = "a name that usually only the brokers' own network knows"
+            message = "usually only the brokers' own network resolves this name"
             remedy = remedy_for(evidence, path)
             yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
 
@@ -92,7 +92,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
 def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises no address at all.
 
-    Cause: The brokers advertise nothing that can be dialled ({subjects}).
+    Cause: The brokers advertise endpoints that no client can dial: {subjects}.
     What: a broker advertises an empty host, `0.0.0.0`, `::` or an invalid port.
     Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
     Remedy: write `advertised.listeners` with a host and a port.
@@ -104,7 +104,7 @@ def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
             fix = "write `advertised.listeners` with a host and a port that clients can dial"
-            yield error(place_of(path, evidence), "nothing that a client could dial", broker=fix)
+            yield error(place_of(path, evidence), "no client can dial this endpoint", broker=fix)
 
 
 @check("BN205", Need.METADATA, explains=("BN601",))
@@ -125,9 +125,9 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
             if len(ids) > 1:
                 found.setdefault((endpoint, ", ".join(ids)), probe.endpoint)
     for (endpoint, nodes), server in found.items():
-        fix = "advertise a port or a name of its own for each broker"
-        message = f"the nodes {nodes} all advertise it"
-        told = (f"told by bootstrap {server}",)
+        fix = "give each broker its own port or name"
+        message = f"nodes {nodes} advertise the same endpoint"
+        told = (f"returned by bootstrap {server}",)
         failures = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
         others = [failure for failure in failures if failure is not None and failure.stage == "identity"]
         yield error(endpoint, message, told, broker=fix, explains=others)
@@ -137,7 +137,7 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
 def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """No node is a bootstrap server.
 
-    Cause: No node of {subjects} advertises a bootstrap server.
+    Cause: No node of {subjects} advertises one of the bootstrap servers.
     What: clients reach every node at its advertised endpoint, and none of these endpoints is a bootstrap server.
     Why: the bootstrap servers are a load balancer or a virtual address. This is usual, and clients reach the nodes as
     well.
@@ -147,7 +147,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         return
     places = {place for probe in evidence.bootstraps for place in _places(probe)}
     if not any(path.probe and places & _places(path.probe) for path in evidence.paths):
-        message = "no node advertises one of the bootstrap servers, as behind a virtual address"
+        message = "no node advertises one of the bootstrap servers, as is usual behind a load balancer"
         yield info(f"cluster {evidence.cluster}", message)
 
 
@@ -164,7 +164,7 @@ _FEWEST = 3
 def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """One broker seems to advertise another listener.
 
-    Cause: {subjects} is advertised unlike its peers.
+    Cause: {subjects} is advertised differently from the other nodes.
     What: one broker advertises another kind of address and another port than all its peers, and is not reached there.
     Why: a broker that does not have the listener of the client's connection may answer with another listener, as
     Redpanda does; or this broker's `advertised.listeners` was not updated.
@@ -180,8 +180,8 @@ def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         kind, port = peers[0]
         if kind != own[0] and port != broker.port:
-            fix = "advertise the same listener on this node as on its peers"
-            message = f"its peers all advertise {kind} and port {port}"
+            fix = "advertise the same listener on this node as on the other nodes"
+            message = f"all other nodes advertise {kind} and port {port}"
             subject = f"node {broker.node_id} at {broker.endpoint}"
             yield warning(subject, message, broker=fix, confidence=Confidence.LIKELY)
 

@@ -53,13 +53,13 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remed
     """The endpoints to remove, if most endpoints are of one cluster."""
     if probed.path is not None:
         if probed.path.rule:
-            return Remedy((f"correct the rule `{probed.path.rule}`",), ("see where the forward to this node leads",))
+            return Remedy((f"correct the rule `{probed.path.rule}`",), ("check where the forward to this node leads",))
         return Remedy(rules=proven_line(probed.evidence, probed.path), broker=probed.mended_here().broker)
     sizes = [len(set(ends)) for ends in seen.values()]
     if sizes.count(max(sizes)) > 1:
-        return Remedy(("give bootstrap servers and rules of one cluster",))
+        return Remedy(("use bootstrap servers and rules of one cluster",))
     strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < max(sizes) for end in ends)
-    return Remedy((f"take out {', '.join(strangers)}: most endpoints are of another cluster",))
+    return Remedy((f"remove {', '.join(strangers)}: most endpoints belong to another cluster",))
 
 
 @check(
@@ -68,8 +68,8 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remed
 def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     """Bootstrap servers belong to different listeners.
 
-    Cause: The bootstrap servers do not belong together ({subjects}): a client's brokers change with the server that
-    answers.
+    Cause: The bootstrap servers belong to different listeners ({subjects}), so a client's brokers change with the
+    server that answers.
     What: bootstrap servers of one cluster advertise different endpoints for the same node, or have no node in common.
     Why: a broker answers with the endpoints of the listener that the client connected to. If the bootstrap servers
     belong to several listeners, each metadata update may bring other endpoints.
@@ -96,7 +96,7 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
         subject,
         f"the bootstrap servers advertise {len(sets)} different sets of brokers",
         [f"{way}: {', '.join(map(str, told))}" for told, way in ways.items()],
-        client=f"keep the bootstrap servers of one listener only, as {servers[best]}{of_one}",
+        client=f"keep the bootstrap servers of one listener only, for example {servers[best]}{of_one}",
         broker=tuple(_define(names)),
         explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],
     )
@@ -114,7 +114,7 @@ def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]
 def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     """Brokers are missing on this listener.
 
-    Cause: A listener is missing on some brokers, so the bootstrap servers do not name all: {subjects}{reason}.
+    Cause: A listener is missing on some brokers, so metadata does not list them: {subjects}{reason}.
     What: partitions, another bootstrap server, or another listener of the same node name running nodes that are missing
     from the broker list.
     Why: a broker that lacks the listener of the client's connection is left out of the answer.
@@ -123,7 +123,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     if not any(probe.brokers for probe in evidence.bootstraps):
         fix = "define this listener on every broker, or start those that are down"
-        yield error(f"bootstrap {first.endpoint}", "it names no broker at all", broker=fix)
+        yield error(f"bootstrap {first.endpoint}", "its metadata lists no broker", broker=fix)
     down = _down(evidence, first)
     asked = [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
     for node_id, known in sorted(_expected(evidence, first).items()):
@@ -132,10 +132,10 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         names = {name for probe in lacking if (name := listener_of(evidence, [probe]))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
-        remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id} as on the others",))
-        told = tuple(f"not told by bootstrap {probe.endpoint}" for probe in lacking)
-        up = (f"node {node_id} is in sync for partitions, so it runs",) if node_id in evidence.in_sync else ()
-        yield error(f"node {node_id}", f"not on {here}", (known, *up, *told), remedy=remedy)
+        remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id}, as on the other nodes",))
+        told = tuple(f"bootstrap {probe.endpoint} does not list it" for probe in lacking)
+        up = (f"node {node_id} is an in-sync replica, so it runs",) if node_id in evidence.in_sync else ()
+        yield error(f"node {node_id}", f"missing on {here}", (known, *up, *told), remedy=remedy)
 
 
 @check("BN507", Need.METADATA, Need.PARTITIONS, explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"))
@@ -156,7 +156,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     ]
     down = _down(evidence, first)
     for node_id in sorted(down):
-        words = "is on no listener and in sync for no partition: it is down, or fenced because it hangs"
+        words = "is on no listener and is no in-sync replica: it is down, or fenced because it hangs"
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         yield finding(
             Severity.ERROR if held else Severity.WARNING,
@@ -166,7 +166,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
             ),
-            broker=f"start node {node_id}; its log says why it stopped",
+            broker=f"start node {node_id}; its log shows why it stopped",
             # If one bootstrap server does not answer and one broker is down, they are probably the same node.
             explains=dead if len(dead) == len(down) == 1 and not held else (),
         )
@@ -181,15 +181,15 @@ def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
     """The known nodes, each with its source."""
-    found = dict.fromkeys(evidence.replicas or (), "it holds partitions")
+    found = dict.fromkeys(evidence.replicas or (), "it is a replica of partitions")
     for seen in evidence.listeners:
         if seen.probe is not None and seen.probe.cluster_id == first.cluster_id:
             for broker in seen.probe.brokers or ():
-                found.setdefault(broker.node_id, f"listener {seen.name} has it at {broker.endpoint}")
+                found.setdefault(broker.node_id, f"listener {seen.name} lists it at {broker.endpoint}")
     for probe in evidence.bootstraps:
         if probe.cluster_id == first.cluster_id:
             for broker in probe.brokers or ():
-                found.setdefault(broker.node_id, f"bootstrap {probe.endpoint} has it at {broker.endpoint}")
+                found.setdefault(broker.node_id, f"bootstrap {probe.endpoint} lists it at {broker.endpoint}")
     return found
 
 
@@ -203,7 +203,7 @@ def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
         if every <= {each.node_id for each in ends}
     ]
     best = max(ways, key=lambda each: each.name != inner, default=None)
-    return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} has all brokers",)
+    return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} lists all brokers",)
 
 
 _REMEDIES = {
@@ -216,7 +216,7 @@ _REMEDIES = {
 def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
     """Partitions have no leader on this listener.
 
-    Cause: Clients of this listener are told no leader for some partitions of {subjects}.
+    Cause: Some partitions of {subjects} have no leader on this listener.
     What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or LEADER_NOT_AVAILABLE,
     also when asked again after a second.
     Why: the leader's broker lacks the listener of the client's connection, or no broker that holds the partition is up.
@@ -226,7 +226,7 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
     for each in evidence.leaderless:
         nodes = ", ".join(map(str, each.nodes)) or "unknown"
         count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
-        message = f"{count} no leader that this listener tells ({each.error})"
+        message = f"{count} no leader on this listener ({each.error})"
         seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
         yield error(f"cluster {evidence.cluster}", message, seen, broker=_REMEDIES.get(each.error, ()))
 
@@ -235,7 +235,7 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
 def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     """The controller is not among the brokers.
 
-    Cause: The controller that is named is not among the brokers: {subjects}.
+    Cause: Metadata names a controller that is not among the brokers: {subjects}.
     What: metadata names a controller that no answer lists as a broker, or names none.
     Why: in KRaft mode each answer names a random live broker (KafkaApis.handleTopicMetadataRequest). A broker that is
     not listed lacks the listener of the client's connection; a user without rights has no other evidence of this. Old
@@ -253,12 +253,12 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
         if controller is not None and controller not in known and probed.probe.cluster_id == first.cluster_id:
             named.setdefault(controller, []).append(probed.probe.endpoint)
     for node_id, ends in sorted(named.items()):
-        seen = (f"told by {', '.join(dict.fromkeys(ends))}",)
+        seen = (f"returned by {', '.join(dict.fromkeys(ends))}",)
         if node_id < 0:
-            fix = "see that the quorum has a leader"
-            yield info(f"cluster {evidence.cluster}", "no controller is named", seen, broker=fix)
+            fix = "check that the quorum has a leader"
+            yield info(f"cluster {evidence.cluster}", "metadata names no controller", seen, broker=fix)
         else:
-            message = "it is named as the controller, and is not among the brokers"
+            message = "metadata names it as the controller, but does not list it as a broker"
             yield warning(f"node {node_id}", message, seen, broker="define the listener on every broker")
 
 
@@ -269,7 +269,7 @@ _NAMES_LEADERS = 10
 def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """Leader changes can send clients to unreachable endpoints.
 
-    Cause: Clients of {subjects} meet endpoints that they cannot dial when leaders move.
+    Cause: When leaders move, clients of {subjects} receive endpoints that they cannot dial.
     What: clients reach only some nodes, and the brokers are of 3.7 or later.
     Why: such brokers send the new leader and its endpoint in the answers to Produce and Fetch (KIP-951). So a client
     receives the endpoint that it cannot dial as soon as a leader moves, not with the next metadata update.
@@ -278,5 +278,5 @@ def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     newest = max(probe.newest("Produce") for probe in evidence.bootstraps)
     reached = [path for path in evidence.paths if path.answers]
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
-        message = "clients may work for a while, and fail in the middle when a leader moves to a node they cannot reach"
+        message = "clients may work at first, and fail when a leader moves to a node that they cannot reach"
         yield info(f"cluster {evidence.cluster}", message)

@@ -31,8 +31,8 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
         option = _OPTIONS.get(each.error)
         if option is not None:
             right = acl_line(evidence, f"{option} {each.key}")
-            message = "its coordinator is told only to users with the right to DESCRIBE it"
-            yield error(each.subject, message, (f"the broker says: {each.error}",), broker=right)
+            message = "only users with the DESCRIBE right may look up its coordinator"
+            yield error(each.subject, message, (f"the broker reports: {each.error}",), broker=right)
 
 
 @check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)
@@ -72,12 +72,12 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for each in evidence.coordinators:
         if each.error == "not-answered":
-            message = "nobody said who coordinates it: the connection ended, or the time, before the question"
-            yield warning(each.subject, message, client="ask again, with more time: `--timeout SECONDS`")
+            message = "its coordinator is unknown: the connection ended or the time ran out before a response"
+            yield warning(each.subject, message, client="run the doctor again with more time: `--timeout SECONDS`")
         elif each.error and each.error != "not-asked" and not each.error.endswith("_AUTHORIZATION_FAILED"):
-            fix = f"see that every partition of `{each.topic}` has a leader with this listener"
+            fix = f"check that every partition of `{each.topic}` has a leader with this listener"
             message = f"no node coordinates it; its state is in `{each.topic}`"
-            yield error(each.subject, message, (f"the broker says: {each.error}",), broker=fix)
+            yield error(each.subject, message, (f"the broker reports: {each.error}",), broker=fix)
 
 
 def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
@@ -89,16 +89,16 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
         failure = path_failure(path, evidence) if path is not None else None
         if path is not None and (failure is None or failure.doubt):
             continue
-        reason = "it is not among the brokers that are advertised" if path is None else _barred(evidence, path, failure)
+        reason = "it is not among the advertised brokers" if path is None else _barred(evidence, path, failure)
         message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
-        fix = f"let clients reach node {each.broker.node_id} as they reach the others"
+        fix = f"make node {each.broker.node_id} reachable for clients, as the other nodes are"
         yield error(each.subject, message, broker=fix, follows=(failure,))
 
 
 def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:
     if path.probe is None:
-        return "nothing is dialled for it" if evidence.rules is None else "no rule of the address map names it"
+        return "its endpoint cannot be dialled" if evidence.rules is None else "no rule of the address map matches it"
     identity = path.probe.identity
     if identity is not None and identity.node_id not in (None, path.broker.node_id):
         return f"node {identity.node_id} answers there"
-    return unreachable(path.probe) or (failure.words if failure is not None else "it does not let this client in")
+    return unreachable(path.probe) or (failure.words if failure is not None else "it does not accept this client")

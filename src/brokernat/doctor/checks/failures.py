@@ -53,7 +53,7 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
         return failure
     identity = probe.identity
     if identity is not None and identity.others:
-        return Failure(probe.endpoint, "identity", broker.node_id, words="a balancer")
+        return Failure(probe.endpoint, "identity", broker.node_id, words="a load balancer")
     if identity is not None and identity.node_id not in (None, broker.node_id):
         own = renumbered(evidence)
         return Failure(probe.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
@@ -155,8 +155,8 @@ _TLS = {
     "name-mismatch": "certificate of another name",
     "expired": "certificate not valid now",
     "untrusted": "certificate not trusted",
-    "unfit": "certificate not fit for this",
-    "client-certificate": "wants a client certificate",
+    "unfit": "unsuitable certificate",
+    "client-certificate": "needs a client certificate",
     "failed": "TLS fails",
 }
 _WORDS = {
@@ -167,17 +167,17 @@ _WORDS = {
     "sasl": {
         "not-tried": "login not tried",
         "mechanism-not-offered": "mechanism not offered",
-        "rejected": "login refused",
-        "closed": "login refused",
+        "rejected": "login rejected",
+        "closed": "login rejected",
     },
     "metadata": {},
 }
 _FAULTS = {
-    "silent": "silence",
-    "closed": "closes",
-    "reset": "resets",
-    "cut": "cut",
-    "stalled": "stalls",
+    "silent": "no response",
+    "closed": "connection closed",
+    "reset": "connection reset",
+    "cut": "truncated answer",
+    "stalled": "answer stalls",
     "unreadable": "not Kafka",
     "unsupported": "unknown versions",
 }

@@ -15,7 +15,7 @@ from brokernat.doctor.host_kinds import inside_name, is_loopback
 def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """A listener is not advertised.
 
-    Cause: Clients that come in on a listener that is not advertised are told of no broker: {subjects}.
+    Cause: A listener is not advertised, so its clients do not receive the broker: {subjects}.
     What: a listener is bound, and `advertised.listeners` leaves it out.
     Why: a broker answers a client on this port with the brokers that advertise this listener name, and there are none.
     The client gets an empty list, or waits for metadata.
@@ -25,7 +25,7 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         for each in broker.of_clients():
             if each.name not in {told.name for told in broker.advertised}:
                 fix = f"add {each.name}://HOST:{each.port} to `advertised.listeners`"
-                message = f"{each} is bound and not advertised: who comes in there is told of no broker here"
+                message = f"{each} is bound but not advertised: its clients do not receive this broker"
                 yield warning(broker.name, message, broker=fix)
 
 
@@ -33,7 +33,7 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises its machine's own host name.
 
-    Cause: Brokers advertise whatever their machines call themselves: {subjects}.
+    Cause: Brokers advertise the host names of their machines: {subjects}.
     What: a listener has no host, so the broker advertises the host name of its machine.
     Why: Kafka uses the machine's own host name. In a container this is the container's id, on a cloud host an internal
     name; clients elsewhere rarely resolve either.
@@ -41,8 +41,8 @@ def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker, each in advertised_listeners(evidence):
         if not each.host:
-            message = f"{each} has no host: what is advertised is the machine's own name for itself"
-            fix = f"advertise {each.name}://HOST:{each.port} with a host that clients know"
+            message = f"{each} has no host, so the broker advertises the host name of its machine"
+            fix = f"advertise {each.name}://HOST:{each.port} with a host that clients resolve"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
@@ -62,15 +62,15 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
         number = len({id(broker) for broker, _ in found})
         if number > 1:
             seen = [f"{broker.name} advertises {each}" for broker, each in found]
-            fix = "advertise a port or a name of its own for each broker"
-            yield error(endpoint, f"{number} brokers advertise it", seen, broker=fix)
+            fix = "give each broker its own port or name"
+            yield error(endpoint, f"{number} brokers advertise the same endpoint", seen, broker=fix)
 
 
 @check("BN822", Need.FILES)
 def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some brokers lack a listener that others have.
 
-    Cause: Some brokers lack a listener that others have, so a client's brokers change with the port it meets:
+    Cause: Some brokers lack a listener that others have, so a client's brokers depend on the port that it connects to:
     {subjects}.
     What: some brokers advertise a listener name that others lack.
     Why: a broker answers with the brokers that have the listener NAME of the client's port. A client of this name never
@@ -86,8 +86,8 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(
                 f"listener {name}",
                 f"{sum(broker not in having for broker in brokers)} of {len(brokers)} brokers lack it",
-                (f"who comes in on it is told: {told}", f"and never hears of: {lacking}"),
-                client="give bootstrap servers of one listener, that all brokers have",
+                (f"its clients receive: {told}", f"and never receive: {lacking}"),
+                client="use bootstrap servers of one listener that all brokers have",
                 broker=f"define and advertise {name} on {lacking} too",
             )
 
@@ -114,12 +114,12 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     for broker, each in advertised_listeners(evidence):
         if not inside_name(each.host):
             continue
-        message = f"{each} is for clients that know this name: those in the broker's own network"
+        message = f"{each} is for clients that resolve this name, usually those in the broker's own network"
         if any(where(other.host) in ("anywhere", "same-machine") for other in broker.advertised):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
-            fix = "add a listener that advertises a name which resolves for clients elsewhere"
+            fix = "add a listener that advertises a name that clients elsewhere resolve"
             yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
 
 
@@ -127,7 +127,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """A file advertises a loopback address.
 
-    Cause: Brokers tell each other to dial themselves: {subjects}.
+    Cause: The inter-broker listener advertises a loopback address, so brokers dial themselves: {subjects}.
     What: a broker's file advertises localhost, 127.x or ::1.
     Why: a client that receives it dials its own machine. This works only on the broker's machine, or on a Docker host
     that publishes the port; if the broker has no other listener, the finding is a warning. As the inter-broker listener
@@ -136,16 +136,16 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     several = len(serving(evidence)) > 1
     for broker, each in advertised_listeners(evidence):
-        alone = f"{each} is for clients on the broker's own machine alone"
+        alone = f"{each} is only for clients on the broker's machine"
         if not is_loopback(each.host):
             continue
         if each.name == broker.inter_broker and several:
             severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
-            message = f"{each} is how other brokers should find this one: each of them would dial itself"
-            fix = f"advertise {each.name} with a name that the other brokers know"
+            message = f"{each} is the inter-broker listener: each other broker would dial itself"
+            fix = f"advertise {each.name} with a name that the other brokers resolve"
             yield finding(severity, broker.name, message, broker=fix)
         elif all(is_loopback(other.host) for other in broker.advertised):
-            fix = "add a listener that advertises a name which clients elsewhere can dial"
+            fix = "add a listener that advertises a name that clients elsewhere can dial"
             yield warning(broker.name, alone, broker=fix)
         else:
             yield info(broker.name, alone)
@@ -155,7 +155,7 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """One listener name has different protocols.
 
-    Cause: Brokers speak different protocols under one listener name ({subjects}).
+    Cause: One listener name has different protocols on different brokers: {subjects}.
     What: one listener name has different security protocols on different brokers.
     Why: a client uses one protocol for all brokers that it receives, and these are the brokers of one listener name.
     Remedy: use one protocol for each listener name, and another name for another protocol.
@@ -164,15 +164,15 @@ def protocols_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         spoken = {broker.name: broker.protocols[name] for broker, _ in advertised if name in broker.protocols}
         if len(set(spoken.values())) > 1:
             seen = tuple(f"{broker}: {protocol}" for broker, protocol in spoken.items())
-            message = f"it speaks {' and '.join(dict.fromkeys(spoken.values()))}"
-            yield error(f"listener {name}", message, seen, broker="give one protocol to one name, on every broker")
+            message = f"brokers differ in its protocol: {' and '.join(dict.fromkeys(spoken.values()))}"
+            yield error(f"listener {name}", message, seen, broker="use one protocol for this name on every broker")
 
 
 @check("BN827", Need.FILES)
 def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     """The advertised port is not published, or leads to another listener.
 
-    Cause: The ports that are published do not lead to the listeners that advertise them: {subjects}.
+    Cause: Advertised ports are not published, or lead to another listener: {subjects}.
     What: a compose file does not publish the port that the broker advertises, or publishes it for another listener.
     Why: clients outside of Docker dial the host's port. If it is not published, nothing listens there; if it leads to
     another listener, clients receive the endpoints of that listener.
@@ -187,11 +187,11 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = f'publish it: `ports: ["{told.port}:{bound}"]`'
         if leads_to and bound not in leads_to:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
-            message = f"{told} is advertised, and the host's port {told.port} leads to {leads_to[0]}, {other}"
+            message = f"{told} is advertised, but the host's port {told.port} leads to port {leads_to[0]} ({other})"
             yield error(broker.name, message, seen, broker=fix)
         elif not leads_to and is_loopback(told.host):
             # The name of another machine may be a gateway, which has its own ports.
-            message = f"{told} is advertised, and the host's port {told.port} is not published"
+            message = f"{told} is advertised, but the host's port {told.port} is not published"
             yield warning(broker.name, message, seen, broker=fix)
 
 
@@ -199,7 +199,7 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
 def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file and the running broker differ.
 
-    Cause: Running brokers say something else than their files: {subjects}.
+    Cause: Running brokers have other listener settings than their files: {subjects}.
     What: the listener settings of a running broker differ from its file.
     Why: the file was changed after the broker's start, the broker uses another file, a variable or a dynamic setting
     (`kafka-configs.sh`) overrides it, or the file belongs to another cluster.
@@ -223,13 +223,13 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
-        yield f"the cluster does not tell of node {broker.node_id}"
+        yield f"metadata does not list node {broker.node_id}"
     told = {each.endpoint.lower() for each in broker.advertised if each.host}
     known = all(each.host for each in broker.advertised)
     for probe in probes:
         for each in probe.brokers or ():
             if each.node_id == broker.node_id and known and each.endpoint.lower() not in told:
-                yield f"who asks {probe.endpoint} is told {each.endpoint}, which the file does not advertise"
+                yield f"{probe.endpoint} returns {each.endpoint}, which the file does not advertise"
         if probe.identity is not None and probe.identity.node_id == broker.node_id:
             running = dict(probe.settings)
             for name, value in broker.settings.items():

@@ -54,13 +54,17 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
             # Kafka drops empty entries at the end of the map (`String.split`).
             entries = (value.rstrip(",") if setting == _PROTOCOL_MAP else value).split(",")
             if value and not all(entry.strip() for entry in entries):
-                message = f"`{setting}` has a comma too many: {releases}"
+                message = f"`{setting}` has an extra comma: {releases}"
                 # The releases that refuse it in a list of names or listeners do not support ZooKeeper.
                 stops = broker.is_kraft or setting in (_PROTOCOL_MAP, "process.roles")
                 severity = Severity.ERROR if stops else Severity.WARNING
-                yield finding(severity, broker.name, message, (value,), broker=f"take the comma out of `{setting}`")
+                yield finding(
+                    severity, broker.name, message, (value,), broker=f"remove the extra comma from `{setting}`"
+                )
         if not broker.listeners and not broker.unreadable:
-            yield error(broker.name, "`listeners` is set, and holds none", broker=f"in `listeners` write {_LISTENER}")
+            yield error(
+                broker.name, "`listeners` is set, but has no listener", broker=f"in `listeners` write {_LISTENER}"
+            )
 
 
 @check("BN812", Need.FILES)
@@ -86,8 +90,8 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
             for name in dict.fromkeys(each.name for each in listeners):
                 found = tuple(str(each) for each in listeners if each.name == name)
                 if len(found) > 1:
-                    message = f"`{setting}` has {len(found)} listeners of the name {name}, which Kafka refuses"
-                    yield error(broker.name, message, found, broker="give each listener a name of its own")
+                    message = f"`{setting}` has {len(found)} listeners named {name}, which Kafka rejects"
+                    yield error(broker.name, message, found, broker="give each listener its own name")
 
 
 @check("BN813", Need.FILES)
@@ -153,8 +157,8 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker, each in advertised_listeners(evidence):
         if broker.bound_port(each.name) is None:
-            message = f"{each} is advertised, and no listener {each.name} is bound"
-            fix = f"add {each.name}://:{each.port} to `listeners`, or take it out here"
+            message = f"{each} is advertised, but no listener {each.name} is bound"
+            fix = f"add {each.name}://:{each.port} to `listeners`, or remove it from `advertised.listeners`"
             yield error(broker.name, message, (f"listeners: {', '.join(map(str, broker.listeners))}",), broker=fix)
 
 
@@ -162,7 +166,7 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
 def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file advertises port 0.
 
-    Cause: Brokers advertise a port that their files do not name: {subjects}.
+    Cause: Files advertise port 0, so brokers advertise the port that they bind: {subjects}.
     What: `advertised.listeners` has port 0.
     Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a load balancer or a
     published port, clients dial another port. If the listener is bound to port 0 too, the port changes with each start.
@@ -172,16 +176,20 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         for each in broker.advertised_setting or ():
             port = broker.bound_port(each.name)
             if each.port == 0 and port is not None:
-                told = f"clients are told {port}, which {each.name} is bound to" if port else "any free port is told"
+                told = (
+                    f"clients receive {port}, the bound port"
+                    if port
+                    else "clients receive another port after each start"
+                )
                 fix = f"advertise {each.name}://{each.host}:PORT with the port that clients dial"
-                yield warning(broker.name, f"{each} is advertised: {told}", broker=fix)
+                yield warning(broker.name, f"{each} has port 0: {told}", broker=fix)
 
 
 @check("BN831", Need.FILES)
 def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """A listener advertises another listener's port.
 
-    Cause: Listeners advertise the port of another listener, which clients then meet: {subjects}.
+    Cause: Listeners advertise the port of another listener, so clients reach that one: {subjects}.
     What: a listener advertises an endpoint that belongs to another listener of the same broker.
     Why: only the port decides which listener a client reaches. If the protocols differ, the client cannot connect; if
     they are the same, it receives the other listener's endpoints from then on. A gateway may exchange ports, so the
@@ -193,7 +201,7 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         other = next((there for there in broker.listeners if _advertises(broker, each, there)), None)
         if other is not None and own is not None:
             differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
-            message = f"{each} is advertised, and {other.name} is bound to that port"
+            message = f"{each} is advertised, but {other.name} is bound to that port"
             seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
             fix = f"advertise {each.name}://{each.host}:{own}"
             yield finding(Severity.ERROR if differ else Severity.WARNING, broker.name, message, seen, broker=fix)
@@ -236,7 +244,7 @@ _NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol
 def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The inter-broker listener is not advertised.
 
-    Cause: The listener for brokers among themselves does not exist, so the broker does not start: {subjects}.
+    Cause: The inter-broker listener is not advertised or is set twice, so the broker does not start: {subjects}.
     What: the inter-broker listener is not advertised, or is set twice.
     Why: brokers find each other by their advertised endpoints. Kafka uses the name in `inter.broker.listener.name`, or
     the protocol in `security.inter.broker.protocol` as a name (default PLAINTEXT), never both. If this listener is not
@@ -247,11 +255,11 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         told = list(dict.fromkeys(each.name for each in broker.advertised))
         chosen = [name for name in (_NAME, _PROTOCOL) if name in broker.settings]
         if len(chosen) == 2:
-            message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka refuses"
-            yield error(broker.name, message, broker=f"keep `{_NAME}`, take `{_PROTOCOL}` out")
+            message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka rejects"
+            yield error(broker.name, message, broker=f"keep `{_NAME}`, remove `{_PROTOCOL}`")
         elif broker.inter_broker not in told:
             because = f"`{chosen[0]}`" if chosen else f"`{_NAME}` is not set, which means PLAINTEXT"
-            message = f"the brokers' own listener {broker.inter_broker} is not advertised ({because})"
+            message = f"the inter-broker listener {broker.inter_broker} is not advertised ({because})"
             yield error(broker.name, message, broker=(f"set `{_NAME}` to one of: {', '.join(told)}",) if told else ())
 
 
@@ -269,7 +277,7 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
     for node_id in dict.fromkeys(each.node_id for each in brokers if each.node_id is not None):
         files = [each.file.name for each in brokers if each.node_id == node_id]
         if len(files) > 1:
-            fix = "give each node a `node.id` (before KRaft: `broker.id`) of its own"
+            fix = "give each node its own `node.id` (before KRaft: `broker.id`)"
             yield error(f"node {node_id}", f"{len(files)} files have this id", tuple(files), broker=fix)
 
 
@@ -291,8 +299,8 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         if broker.is_kraft:
             yield from _kraft(broker)
         elif broker.controllers:
-            message = f"`{_NAMES}` without `process.roles`: a broker of ZooKeeper's refuses it"
-            fix = "set `process.roles`, or take it out (a migration to KRaft needs it)"
+            message = f"`{_NAMES}` without `process.roles`: a broker in ZooKeeper mode rejects it"
+            fix = f"set `process.roles`, or remove `{_NAMES}` (only a migration to KRaft needs it)"
             yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
@@ -306,16 +314,18 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
         fix = f"set `{_NAMES}` to the name of the quorum's listener"
         yield error(broker.name, f"`{_NAMES}` is not set", broker=fix)
     elif "controller" in broker.roles and absent:
-        fix = f"add {absent[0]}://:9093 to `listeners`; names stand in upper case there"
+        fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
         yield error(broker.name, f"`{_NAMES}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix)
     elif "controller" not in broker.roles and present:
-        fix = f"take {', '.join(present)} out of `listeners`: a mere broker dials controllers, and is none"
+        fix = f"remove {', '.join(present)} from `listeners`: only nodes with the controller role bind it"
         yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)
     elif not broker.serves_clients and others:
-        fix = f"take {', '.join(others)} out of `listeners`, or add the role `broker`"
-        yield error(broker.name, f"a mere controller binds {', '.join(others)}", broker=fix)
+        fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
+        yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
     if told and broker.serves_clients:
-        message = f"{', '.join(told)} is advertised: Kafka 3.1 to 3.8 refuses that, later ones tell controllers only"
+        message = (
+            f"{', '.join(told)} is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
+        )
         yield info(broker.name, message)
 
 

@@ -22,7 +22,7 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """Another node answers.
 
-    Cause: Another node answers than the one that is meant: {messages}.
+    Cause: The wrong node answers: {messages}.
     What: another node answers at the dialled endpoint than the one that metadata names.
     Why: two rules are exchanged, a forward leads to the wrong broker, or a hosts file gives several names one address.
     Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
@@ -55,10 +55,10 @@ def _corrected(probed: ProbedEndpoint, lines: tuple[str, ...]) -> Remedy:
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if not rule or (len(there) == 1 and not advertised):
         return Remedy(broker=("correct the forward to this node",), rules=lines)
-    where = "what a broker advertises" if advertised else "where another rule leads"
+    where = "an advertised endpoint" if advertised else "the target of another rule"
     fix = f"correct the rule `{rule}`: it leads to {where}"
     if len(there) > 1 and set(there) == {rule}:
-        fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write a rule for each in its place"
+        fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write one rule for each node instead"
     return Remedy((fix,), rules=lines)
 
 
@@ -66,7 +66,7 @@ def _corrected(probed: ProbedEndpoint, lines: tuple[str, ...]) -> Remedy:
 def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
     """Several nodes answer behind one endpoint.
 
-    Cause: A balancer or a name with several addresses stands at {subjects}: {messages}.
+    Cause: A load balancer, or a name with several addresses, is in front of {subjects}: {messages}.
     What: connections to one endpoint reached different nodes.
     Why: the endpoint of one broker is a load balancer or a name with several addresses. This is correct for a bootstrap
     server and wrong for a node.
@@ -76,10 +76,10 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
         identity = probed.probe.identity
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            client, broker = "give each node an endpoint of its own in the map", "forward one port to one broker"
+            client, broker = "give each node its own endpoint in the map", "forward each port to one broker"
             seen: list[str] = []
             if len(probed.probe.addresses) > 1:
-                broker = f"let `{probed.host}` have one address in DNS: that of {probed.node}"
+                broker = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
                 leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
                 seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
@@ -90,7 +90,7 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
 def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The right node, on another listener.
 
-    Cause: Another listener of the brokers answers than the one that is meant, at {subjects}.
+    Cause: The dialled endpoint belongs to another listener than the bootstrap servers: {subjects}.
     What: the dialled endpoint of a node advertises other endpoints than the bootstrap servers that name the node.
     Why: a rule, a forward or a published port leads to the right broker, but to the port of another listener. A client
     that reads metadata there switches to the other endpoints.
@@ -100,19 +100,19 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.path is None or not is_of_another_listener(probed.failure):
             continue
         told = ", ".join(map(str, probed.probe.brokers or ()))
-        rule = f"let the rule `{probed.path.rule}` lead to the listener of the bootstrap servers"
+        rule = f"correct the rule `{probed.path.rule}`: it must lead to the listener of the bootstrap servers"
         remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
         message = f"{probed.probe.endpoint} advertises another set of brokers"
         # As a bootstrap server it sends clients to endpoints that no other server names.
         astray = [path_failure(path, evidence) for path in told_by_alone(evidence, probed.probe.endpoint)]
-        yield error(probed, message, (f"it says: {told}",), remedy=remedy, explains=[probed.failure, *astray])
+        yield error(probed, message, (f"it advertises: {told}",), remedy=remedy, explains=[probed.failure, *astray])
 
 
 @check("BN604", Need.METADATA, Need.MAP)
 def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     """Which node answers cannot be proven.
 
-    Cause: Which node answers at {subjects} could not be proven.
+    Cause: The node id could not be proven at {subjects}.
     What: the node is reached through a rule, and no method proved its node id.
     Why: brokers before 4.4 report their node id only to users that may read their settings. This user sees no topic
     that the node leads (ListOffsets), and no certificate names only this node.
@@ -122,9 +122,9 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
         identity = probed.probe.identity
         if probed.path is not None and probed.path.rule and identity is not None and identity.node_id is None:
             right = acl_line(evidence, "--operation DescribeConfigs --cluster")
-            message = "it answers, and which node it is cannot be proven"
-            seen = (f"asked for its settings, it says: {identity.detail.upper()}",) if identity.detail else ()
-            yield warning(probed, message, seen, broker=f"let this user ask a broker for its settings: {right}")
+            message = "a broker answers, but its node id cannot be proven"
+            seen = (f"the request for its settings failed: {identity.detail.upper()}",) if identity.detail else ()
+            yield warning(probed, message, seen, broker=f"allow this user to read the brokers' settings: {right}")
 
 
 _CHECKS_IDENTITY = 5
@@ -132,9 +132,9 @@ _CHECKS_IDENTITY = 5
 
 @check("BN611", Need.METADATA)
 def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Clients from 4.4 on are refused.
+    """Clients from 4.4 on are rejected.
 
-    Cause: The brokers behind {subjects} refuse clients from 4.4 on, which name the node they mean.
+    Cause: The brokers behind {subjects} reject clients from 4.4 on, which send the node id that they expect.
     What: another node answers at this node's endpoint, and it is a broker of 4.4 or later, which rejects clients that
     name another node or cluster (KIP-1242).
     Why: clients from 4.4 on send node and cluster id by default. They log `Rebootstrap requested by server due to
@@ -148,16 +148,18 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         # The broker rejected every advertised id if another method had to prove the node.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
-            own = "" if identity.node_id == path.broker.node_id else f" as node {identity.node_id}"
-            message = f"what answers at {probed.probe.endpoint}{own} refuses clients of 4.4 and later"
-            yield error(probed, message, client="correct what leads there; every client from 4.4 on is turned away")
+            own = "" if identity.node_id == path.broker.node_id else f" (node {identity.node_id})"
+            message = f"the broker at {probed.probe.endpoint}{own} rejects clients of 4.4 and later"
+            yield error(
+                probed, message, client="correct the rule or the forward: this broker rejects every client from 4.4 on"
+            )
 
 
 @check("BN612", Need.METADATA)
 def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """A proxy renumbers the nodes.
 
-    Cause: A proxy in front of {subjects} gives the nodes ids of its own.
+    Cause: A proxy in front of {subjects} changes the node ids.
     What: every proven node id is advertised by no broker, and all differ from the advertised ids by the same number.
     Why: a proxy in front of the brokers renumbers the nodes.
     Remedy: none is needed while the proxy renumbers every answer. Clients from 4.4 on send the advertised id, which a
@@ -165,6 +167,6 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     offset = renumbered(evidence)
     if offset is not None:
-        message = f"the nodes' own ids are their advertised ones {'+' if offset > 0 else '-'} {abs(offset)}"
+        message = f"the nodes' own ids are the advertised ids {'+' if offset > 0 else '-'} {abs(offset)}"
         doubts = [probed.doubt for probed in dialled_nodes(evidence)]
         yield warning(f"cluster {evidence.cluster}", message, explains=doubts, confidence=Confidence.LIKELY)

@@ -28,14 +28,14 @@ from brokernat.doctor.host_kinds import dialable
 def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised endpoint has no rule.
 
-    Cause: The address map has no rule for {subjects}, and refuses what it has no rule for.
+    Cause: The address map has no rule for {subjects}, and `unmapped: fail` refuses such endpoints.
     What: the map has `unmapped: fail`, and no rule matches an advertised endpoint.
     Why: a broker is new, or its address or port has changed.
     Remedy: add the rule; or set `unmapped: pass` if clients can dial the endpoint directly.
     """
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
-            message = "no rule of the address map names it, so clients refuse to dial it"
+            message = "no rule of the address map matches it, so clients do not dial it"
             yield error(place_of(path, evidence), message, rules=proven_line(evidence, path))
 
 
@@ -60,7 +60,7 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     for rule in evidence.rules or ():
         if rule not in used and rule not in hidden:
             fix = f"remove or correct `{rule}`{unless}"
-            yield warning(f"rule {rule}", "no advertised endpoint is matched by it", client=fix)
+            yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
 
 
 @check("BN607", Need.MAP)
@@ -86,7 +86,7 @@ _HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
 def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     """The map is for other endpoints.
 
-    Cause: The address map names none of the endpoints that {subjects} advertises now.
+    Cause: No rule of the address map matches an endpoint that {subjects} advertises now.
     What: no rule of the address map matches a currently advertised endpoint or a bootstrap server.
     Why: the map was written for another cluster or another listener, or the brokers have moved since.
     Remedy: write a new map from the currently advertised endpoints.
@@ -97,9 +97,9 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     advertised = ", ".join(path.broker.endpoint for path in evidence.paths[:_SHOWN])
     more = f" and {len(evidence.paths) - _SHOWN} more" if len(evidence.paths) > _SHOWN else ""
     severity = Severity.ERROR if evidence.unmapped == "fail" else Severity.WARNING
-    message = "no rule names an endpoint that is advertised"
+    message = "no rule matches an advertised endpoint"
     seen = (f"advertised: {advertised}{more}", f"first rule: {evidence.rules[0]}")
-    remedy = Remedy(("write the map anew: `brokernat discover` finds it",), rules=proven_lines(evidence))
+    remedy = Remedy(("write a new map: `brokernat discover` finds the rules",), rules=proven_lines(evidence))
     unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
     yield finding(severity, f"cluster {evidence.cluster}", message, seen, remedy=remedy, explains=unmapped)
 
@@ -131,9 +131,9 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
         alike = not told and _host(left) in gateways and _host(right) not in gateways
         if text not in shown and not alike:
             continue
-        why = f"{right} is what a broker advertises" if proven else f"nobody answers at {right}, and {left} does"
+        why = f"a broker advertises {right}" if proven else f"{right} does not answer, and {left} does"
         if text not in shown:
-            why = f"{_host(left)} is the left side of other rules that are exchanged"
+            why = f"{_host(left)} is on the left side of other reversed rules"
         unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
         yield error(
             f"rule {text}",
@@ -160,7 +160,7 @@ def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
 def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     """A rule's target matches another rule.
 
-    Cause: The address map is applied once, and rules are chained: {messages}.
+    Cause: The address map is applied only once, but rules are chained: {messages}.
     What: a rule leads to an endpoint that another rule matches, and clients fail there.
     Why: an endpoint is translated once; clients dial the target of a rule as it is.
     Remedy: write one rule from the advertised endpoint to the reachable one.
@@ -178,4 +178,6 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         last = following.translate(Endpoint.parse(end))
         remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {last}",))
-        yield error(probed, f"`{path.rule}` leads to what `{following}` is for", (f"rule: {following}",), remedy=remedy)
+        yield error(
+            probed, f"the target of `{path.rule}` matches `{following}`", (f"rule: {following}",), remedy=remedy
+        )

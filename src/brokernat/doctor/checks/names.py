@@ -31,16 +31,16 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in bootstrap_servers(evidence):
         if probed.probe.dns_error and not _unanswered(probed):
-            fix = "correct the name in `bootstrap_servers`, or write an address that is reached from here"
+            fix = "correct the name in `bootstrap_servers`, or use an address that is reachable from here"
             message = "the name does not resolve on this machine"
             yield finding(probed.severity, probed, message, (probed.probe.dns_error,), client=fix)
 
 
 @check("BN106")
 def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A bootstrap server's canonical name is another.
+    """A bootstrap server has another canonical name.
 
-    Cause: The name server calls {subjects} something else.
+    Cause: The name server returns another canonical name for {subjects}.
     What: `client.dns.lookup` requests canonical names, and the name server has another name for a bootstrap server's
     address. Clients then use that name for TLS, for Kerberos and for the address map.
     Why: the reverse DNS entry belongs to a gateway or a cloud provider, or is missing. If the name does not resolve
@@ -50,10 +50,8 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
     for probe in evidence.bootstraps:
         others = [name for name in probe.canonical if name.rstrip(".").lower() != probe.name.rstrip(".").lower()]
         if others:
-            remedy = Remedy(
-                ("set `client.dns.lookup: use_all_dns_ips`",), ("correct the reverse entries of the name server",)
-            )
-            message = f"clients take it for {', '.join(dict.fromkeys(others))}"
+            remedy = Remedy(("set `client.dns.lookup: use_all_dns_ips`",), ("correct the reverse DNS entries",))
+            message = f"clients use another name for it: {', '.join(dict.fromkeys(others))}"
             seen = (f"client.dns.lookup: {evidence.dns_lookup}", f"addresses: {', '.join(probe.addresses)}")
             yield warning(f"bootstrap {probe.endpoint}", message, seen, remedy=remedy)
 
@@ -62,7 +60,7 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
 def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised name does not resolve.
 
-    Cause: The bootstrap servers answer, and tell clients to dial names that do not resolve: {subjects}.
+    Cause: The bootstrap servers answer, but the brokers advertise names that do not resolve here: {subjects}.
     What: metadata names a host that this machine's resolver does not know, and no rule translates it.
     Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
     failure`.
@@ -89,7 +87,7 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         if _unanswered(probed):
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
-            fix = "see that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
+            fix = "check that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
             message = f"the resolver gets no answer for `{probed.host}`"
             yield finding(probed.severity, probed, message, seen, client=fix)
 
@@ -102,9 +100,9 @@ def _unanswered(probed: ProbedEndpoint) -> bool:
 
 @check("BN303")
 def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Some addresses of a name take no connection.
+    """Some addresses of a name accept no connection.
 
-    Cause: Some addresses of {subjects} take no connection.
+    Cause: Some addresses of {subjects} accept no connection.
     What: a name has several addresses (A, AAAA), and some of them accept no connection.
     Why: IPv6 has no route, or a DNS record is old. Clients try the addresses in the resolver's order, so they fail from
     time to time. `localhost` is left out: it usually has an IPv4 and an IPv6 address, and the wrong one refuses at
@@ -117,7 +115,7 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
         leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
         if probed.probe.connected and failed and not all(is_loopback(each) for each in probed.probe.addresses):
             fix = "remove the addresses that do not work from DNS or from the hosts file"
-            message = "some addresses of the name take no connection"
+            message = "some addresses of the name accept no connection"
             yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
 
 
@@ -125,7 +123,7 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
 def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
     """A hosts file entry decides this address.
 
-    Cause: A line of this machine's hosts file leads to the wrong place for {subjects}{reason}.
+    Cause: A line of this machine's hosts file has the wrong address for {subjects}{reason}.
     What: an entry of this machine's hosts file decides the address of a name. If the client fails at that address, the
     finding is an error.
     Why: the hosts file overrides the name server on this machine only. Containers and other hosts do not have the
@@ -139,26 +137,26 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         if line is None:
             continue
         seen = (f"/etc/hosts: {line}",)
-        if failure is None or not _leads_astray(failure, probed, evidence):
-            message = "a line of this machine's hosts file decides where the name leads"
+        if failure is None or not _causes_failure(failure, probed, evidence):
+            message = "a line of this machine's hosts file decides the address of the name"
             yield info(probed, message, seen, explains=False)
             continue
         remedy = Remedy(
             (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
-            ("advertise a name that the clients' name server knows",),
+            ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
-        message = f"the line `{line}` leads there: {failure.words}"
+        message = f"clients fail at the address in the line `{line}`: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY
         yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
 
 
 _ANOTHER = ("identity", "cluster")
-_OR_AN_ADDRESS = ", or give an address as bootstrap server"
+_OR_AN_ADDRESS = ", or use an address as bootstrap server"
 
 
-def _leads_astray(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
+def _causes_failure(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
     """Whether the failure is at the line's address, and no other endpoint of that address answers."""
     if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
         return False

@@ -19,7 +19,7 @@ _REQUESTS: dict[Stage, str] = {
     "tls": "the TLS handshake",
     "versions": "the first request (ApiVersions)",
     "sasl": "the login",
-    "metadata": "the request for the brokers (Metadata)",
+    "metadata": "the Metadata request",
 }
 _SLOW, _NOTICED = 2.0, 1.0
 # This many tries with this share of failures are not chance.
@@ -43,16 +43,16 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             said = f"{'an' if spelled else 'a'} {protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
             text = _legible(versions.first_bytes)
-            said = f"what answers is no Kafka{f' (`{text}`)' if text else ''}"
+            said = f"the answer is not Kafka's{f' (`{text}`)' if text else ''}"
         elif metadata is not None and metadata.outcome in ("unreadable", "unsupported"):
-            said = "its answer to the request for the brokers cannot be read"
+            said = "its answer to the Metadata request cannot be read"
         else:
             continue
         seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
         remedy = probed.mended_here()
         if probed.path is None:
-            forward = "if a gateway listens here: see where its forward leads"
-            remedy = Remedy(("give the port of a Kafka listener",), (forward,))
+            forward = "if a gateway listens here: check where its forward leads"
+            remedy = Remedy(("use the port of a Kafka listener",), (forward,))
         yield finding(probed.severity, probed, said, seen, remedy=remedy)
 
 
@@ -68,18 +68,18 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         if probed.probe.speaks == "controller":
-            remedy = Remedy(("give the port of a listener that is not in `controller.listener.names`",))
-            message = "a KRaft controller answers, which serves brokers and no clients"
-            seen = ("the requests that it knows: BrokerRegistration is among them, Metadata is not",)
+            remedy = Remedy(("use the port of a listener that is not in `controller.listener.names`",))
+            message = "a KRaft controller answers, which serves brokers but no clients"
+            seen = ("its ApiVersions response has BrokerRegistration and no Metadata",)
             remedy = remedy if probed.path is None else probed.mended_here()
             yield finding(probed.severity, probed, message, seen, remedy=remedy)
 
 
 @check("BN309")
 def hung(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker takes connections and does not answer.
+    """A broker accepts connections and does not answer.
 
-    Cause: {subjects} takes connections and does not answer{reason}.
+    Cause: {subjects} accepts connections and does not answer{reason}.
     What: TCP connections are accepted, and requests get no answer in any try.
     Why: the broker's process hangs (a long garbage collection, a full disk, a stopped container), a firewall drops the
     data after the TCP handshake, or a gateway accepts connections for a broker that does not answer.
@@ -94,9 +94,9 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         received = getattr(getattr(probed.probe, stage), "received", 0)
         message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
         fix = (
-            f"see whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
-            f"see whether a firewall or a gateway before {probed.probe.endpoint} drops data after the handshake",
-            "see whether its listener has as many connections as `max.connections` allows, and waits for one to end",
+            f"check whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
+            f"check whether a firewall or a gateway in front of {probed.probe.endpoint} drops data after the handshake",
+            "check whether the listener has reached `max.connections`, so that new connections wait",
         )
         yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
@@ -117,16 +117,15 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             # Kafka closes the connection after a failed login: BN404.
             continue
         fix = (
-            f"if a gateway or balancer listens there: see that {probed.node} runs, that the gateway reaches it, takes "
-            "as many connections as clients open, and sends no header of the PROXY protocol, which Kafka does not know",
-            "if it is the broker itself: see its log for the reason why it ends the connection",
+            f"if a gateway or a load balancer listens there: check that {probed.node} runs, that the gateway reaches "
+            "it, that it allows enough connections, and that it sends no PROXY protocol header, which Kafka does not "
+            "support",
+            "if the broker itself listens there: its log has the reason",
         )
-        own = ["see that this is the port of one of Kafka's listeners"] if probed.path is None else []
+        own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
-            by_name = (
-                "where a gateway chooses the broker by the name of the TLS handshake (SNI): bootstrap by that name"
-            )
-            own.append(f"{by_name}; an address is never sent as one")
+            by_name = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
+            own.append(f"{by_name}; clients never send an address as SNI")
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
         yield finding(probed.severity, probed, message, _tries(probed, stage), client=own, broker=fix)
 
@@ -146,7 +145,7 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
             received = getattr(getattr(probed.probe, stage), "received", 0)
             message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
             end = probed.probe.endpoint
-            fix = f"see which proxy, firewall or VPN stands before {end}, and let it pass the connection unchanged"
+            fix = f"find the proxy, firewall or VPN in front of {end}, and let it pass the connection unchanged"
             yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
 
@@ -211,14 +210,14 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
             message = f"hardly any try works ({seen[0]})"
-            more = "see that what listens there takes more than one connection (`socat` does with `fork` alone)"
-            fix = (f"{more}, and how many it allows", "see whether it is restarted again and again")
+            more = "check that the program there accepts more than one connection (`socat` needs `fork`)"
+            fix = (f"{more}, and how many it allows", "check whether it restarts again and again")
             dialled = any(each.probe.endpoint == probed.probe.endpoint for each in dialled_nodes(evidence))
             severity = Severity.ERROR if dialled else probed.severity
             yield finding(severity, probed, message, seen, broker=fix, explains=False)
         else:
             message = f"some tries failed, a later one worked ({seen[0]})"
-            lost = "see whether packets are lost, or connections are limited, on the way"
+            lost = "check whether the path loses packets or limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
 
 
@@ -248,10 +247,10 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
         if longest[0] < _NOTICED or (probed.failure is not None and not probed.failure.doubt):
             continue
         severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
-        message, fix = f"slow: {longest[2]} takes {longest[0]:.1f} s", "keep the time-outs of clients above this"
+        message, fix = f"slow: {longest[2]} takes {longest[0]:.1f} s", "set the clients' timeouts above this time"
         if longest[2] == "resolve":
             message = f"slow: the name servers of this machine take {longest[0]:.1f} s for `{probed.host}`"
-            fix = "see which name server of /etc/resolv.conf answers late: each is asked in turn, for IPv4 and for IPv6"
+            fix = "find the slow name server of /etc/resolv.conf: each is queried in turn, for IPv4 and for IPv6"
         yield finding(severity, probed, message, client=fix, explains=False)
 
 
@@ -259,7 +258,7 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
 def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     """One endpoint differs from the others.
 
-    Cause: One endpoint is unlike the others: {messages}.
+    Cause: One endpoint differs from the others: {messages}.
     What: with the same configuration this client gets further at other nodes of the cluster than at this one.
     Why: a proxy is in front of this node only, its forward leads to a listener with another protocol or login, or this
     broker's listener is configured differently.
@@ -286,9 +285,12 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
     if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
-        return "sasl", f"the login is by {', '.join(probe.sasl.offered)}" if probe.sasl.offered else "no login is taken"
+        return (
+            "sasl",
+            f"the login is by {', '.join(probe.sasl.offered)}" if probe.sasl.offered else "no login is supported",
+        )
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
-        return "sasl", "the login is refused"
+        return "sasl", "the login is rejected"
     if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
         return "metadata", "Kafka closes the connection without a login"
     return None

@@ -56,10 +56,10 @@ class ProbedEndpoint(Place):
             return self.mended_here()
         if self.path is None or not self.bootstraps_past(stage):
             return remedy
-        fix = f"leave `security.protocol: {self.evidence.security_protocol}`, which the bootstrap servers take"
+        fix = f"keep `security.protocol: {self.evidence.security_protocol}`, which the bootstrap servers accept"
         if self.probe.tls is not None:
-            fix += "; with rules, the certificate that they show has to hold the advertised names too"
-        own = "advertise the endpoints of the proxy that the bootstrap servers lead to, in a listener of their own"
+            fix += "; with rules, their certificate must contain the advertised names too"
+        own = "advertise the endpoints of the proxy of the bootstrap servers, on a separate listener"
         return Remedy((fix,), (own,), proven_line(self.evidence, self.path))
 
     def bootstraps_past(self, stage: Stage) -> bool:
@@ -70,9 +70,9 @@ class ProbedEndpoint(Place):
     def mended_here(self) -> Remedy:
         """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
         if self.path is None:
-            return Remedy((f"take {server_of(self.probe)} out of the bootstrap servers, or correct its host and port",))
+            return Remedy((f"remove {server_of(self.probe)} from the bootstrap servers, or correct its host and port",))
         listener = f"the listener of {self.node} that the other nodes have too"
-        mend = f"correct the forward, proxy or listener at {self.probe.endpoint}: it has to be {listener}"
+        mend = f"correct the forward, proxy or listener at {self.probe.endpoint}: it must be {listener}"
         return Remedy((f"correct the rule `{self.path.rule}`",) if self.path.rule else (), (mend,))
 
 
@@ -212,14 +212,16 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     rules = known_line(evidence, path) if instead else proven_line(evidence, path)
     if any(each.answers and each.rule is None for each in evidence.paths):
         if path.probe is not None and path.probe.dns_error:
-            known = f"see that the name server or the hosts file of this machine knows `{path.broker.host}`"
-            return Remedy((*instead, known), (f"see that node {path.broker.node_id} advertises the right name",), rules)
+            known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
+            return Remedy(
+                (*instead, known), (f"check that node {path.broker.node_id} advertises the right name",), rules
+            )
         failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
         what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
         if failing > _FEW:
-            what = "these nodes run, and that a listener or a forward is at what each advertises"
-        return Remedy((*instead, *route_advice(path.probe)), (f"see that {what}",), rules)
-    another = "add a listener that advertises an endpoint which is reached from here"
+            what = "these nodes run, and that a listener or a forward is at each advertised endpoint"
+        return Remedy((*instead, *route_advice(path.probe)), (f"check that {what}",), rules)
+    another = "add a listener that advertises an endpoint that is reachable from here"
     client, broker = known_kind(path.broker.host) or ("", another)
     return Remedy((*instead, *([client] if client else ())), () if instead else (broker,), rules)
 
@@ -228,7 +230,7 @@ def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """Advice if this machine has no route; a router without a route sends ICMP."""
     own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
     return tuple(
-        f"see `ip route get {each.address}`: a route or a VPN of this machine may be missing, or the host is off"
+        f"check `ip route get {each.address}`: a route or a VPN of this machine may be missing, or the host is off"
         for each in own
     )
 
@@ -313,6 +315,6 @@ _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certifica
 _TRIED = {
     "refused": "refused the connection",
     "timeout": "did not answer",
-    "unreachable": "cannot be routed to from here",
+    "unreachable": "has no route from here",
     "connected": "connected",
 }

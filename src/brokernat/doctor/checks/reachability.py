@@ -40,7 +40,7 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @check("BN103")
 def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A bootstrap server takes no connection.
+    """A bootstrap server accepts no connection.
 
     Cause: {subjects} cannot be reached from here{reason}.
     What: no address of a bootstrap server accepts a TCP connection. Refused: the host is up and nothing listens at the
@@ -53,17 +53,17 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in bootstrap_servers(evidence):
         reason = unreachable(probed.probe)
         if reason and not probed.probe.dns_error:
-            opened = "correct the endpoint in `bootstrap_servers`, or have the port opened from here"
-            listens = "see that the broker or the gateway runs and listens at this port"
+            opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
+            listens = "check that the broker or the gateway runs and listens at this port"
             remedy = Remedy((*(route_advice(probed.probe) or (opened,)),), (listens,))
             yield finding(probed.severity, probed, reason, remedy=remedy)
 
 
 @check("BN302", Need.METADATA, explains=("BN103", "BN202", "BN203"))
 def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
-    """An advertised endpoint takes no connection.
+    """An advertised endpoint accepts no connection.
 
-    Cause: The bootstrap servers answer, and tell clients to dial endpoints that cannot be reached from here:
+    Cause: The bootstrap servers answer, but the brokers advertise endpoints that cannot be reached from here:
     {subjects}.
     What: metadata names an endpoint that accepts no TCP connection from here, and no rule translates it.
     Why: the broker advertises an internal address (NAT, gateway, container, `localhost`). Clients bootstrap, then log
@@ -76,7 +76,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = remedy_for(evidence, path)
             if address(path.broker.host) is None and not is_loopback(path.broker.host):
                 leads = f"`{path.broker.host}` resolves here to {', '.join(probed.probe.addresses)}"
-                record = f"{leads}: if {probed.node} is not there for this side, correct the name server's record"
+                record = f"{leads}: if {probed.node} is not at that address, correct the DNS record"
                 remedy = replace(remedy, broker=(*remedy.broker, record))
             yield error(probed, reason, remedy=remedy)
 
@@ -111,18 +111,18 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = [f"correct the rule `{path.rule}`"]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
-                seen.append(f"{path.broker.endpoint} takes connections from here")
-                fix.append(f"where {probed.node} is what answers at {path.broker.endpoint}, no rule is needed for it")
-            forward = "see that the forward to this node is there and the node runs"
+                seen.append(f"{path.broker.endpoint} accepts connections from here")
+                fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
+            forward = "check that the forward to this node exists and that the node runs"
             remedy = Remedy(tuple(fix), (forward,), known_line(evidence, path))
-            yield error(probed, f"by the rule it is dialled at {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+            yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
 
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
 def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     """A firewall blocks an endpoint.
 
-    Cause: A firewall stands before {subjects}{reason}.
+    Cause: A firewall blocks {subjects}{reason}.
     What: an ICMP message rejects the connection, not the port itself; or packets get no answer while other endpoints of
     the same host or network answer.
     Why: a firewall or a security group allows some brokers or ports and blocks this one. If packets get no answer, the
@@ -134,9 +134,9 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         end, attempts = probed.probe.endpoint, probed.probe.attempts
         instead = reached_listeners(evidence) if probed.path is not None else ()
-        opened = f"have {end} opened from here, as the endpoints that answer are"
+        opened = f"open {end} for this machine, as the endpoints that answer are"
         rules = known_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
-        remedy = Remedy((*instead, opened), (f"let the firewall pass {end}",), rules)
+        remedy = Remedy((*instead, opened), (f"allow {end} in the firewall",), rules)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
@@ -155,8 +155,8 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = [f"{each.address}: no answer" for each in attempts]
             seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")
             if own.isdisjoint(beside.values()):
-                remedy = replace(remedy, broker=(*remedy.broker, f"see that the host {', '.join(sorted(own))} is up"))
-            message = "packets are dropped there, and others of its network answer"
+                remedy = replace(remedy, broker=(*remedy.broker, f"check that the host {', '.join(sorted(own))} is up"))
+            message = "packets get no answer, and other endpoints of its network answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 

@@ -38,24 +38,26 @@ class Need(StrEnum):
 
     NETWORK = "no bootstrap server was given"
     FILES = "no broker file was given"
-    METADATA = "no bootstrap server let this client read the cluster's brokers"
+    METADATA = "no bootstrap server returned the brokers to this client"
     MAP = "there is no address map"
     PARTITIONS = "the cluster's partitions could not be read"
-    COORDINATORS = "no coordinator was asked for (`--group`, `--transactional-id`)"
+    TOPICS = "no topic was named (`--topic`)"
+    COORDINATORS = "no coordinator was requested (`--group`, `--transactional-id`)"
     GROUPS = "no group was named (`--group`)"
     OFFSETS_TOPIC = (
-        "this user sees no `__consumer_offsets`, no node that answers coordinates a group of this user's, and Kafka "
-        "creates the topic for whoever asks for a coordinator"
+        "this user sees no `__consumer_offsets`, no reachable broker coordinates a group that this user may see, and a "
+        "request for a coordinator would create the topic"
     )
     TRANSACTIONS = "no transactional id was named (`--transactional-id`)"
     TRANSACTIONS_TOPIC = (
-        "this user sees no `__transaction_state`, no node that answers coordinates the id, and Kafka creates the topic "
-        "for whoever asks for a coordinator"
+        "this user sees no `__transaction_state`, no reachable broker coordinates the id, and a request for a "
+        "coordinator would create the topic"
     )
-    EXECUTORS = "no Spark was asked (`--on-executors`)"
+    EXECUTORS = "no Spark executors were probed (`--on-executors`)"
 
 
 UNASKED = {
+    Need.TOPICS.value: ("--topic",),
     Need.COORDINATORS.value: ("--group", "--transactional-id"),
     Need.GROUPS.value: ("--group",),
     Need.TRANSACTIONS.value: ("--transactional-id",),

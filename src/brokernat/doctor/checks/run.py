@@ -22,19 +22,21 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: give the doctor more time with `--timeout`.
     """
     if evidence.unprobed:
-        message = f"{counted(evidence.unprobed, 'more broker is', 'more brokers are')} advertised than are probed"
+        message = f"{counted(evidence.unprobed, 'advertised broker was', 'advertised brokers were')} not probed"
         yield warning(f"cluster {evidence.cluster}", message)
     for probed in probed_endpoints(evidence):
         if not probed.probe.complete:
             fix = "give the doctor more time: `--timeout SECONDS`"
-            yield warning(probed.subject, "the time ran out before all was seen", client=fix, explains=(probed.doubt,))
+            yield warning(
+                probed.subject, "the time ran out before every probe finished", client=fix, explains=(probed.doubt,)
+            )
 
 
 @check("BN005", residual=True)
 def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
     """A failure that no check explains.
 
-    Cause: Clients fail at {subjects}, and nothing that was seen explains it{reason}.
+    Cause: Clients fail at {subjects}, and no check explains it{reason}.
     What: a client stage fails or is uncertain, and no other check explains it.
     Why: no check describes this fault yet.
     Remedy: read the evidence of the finding; `--save FILE` keeps all evidence for a bug report.

@@ -32,10 +32,10 @@ def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
                 f"node {node.node_id} at {end}: {node.outcome}" + (f": {node.detail}" if node.detail else "")
                 for node, end in zip(barred, ends, strict=True)
             ]
-            fix = f"let {executor.host} dial {', '.join(dict.fromkeys(ends))}"
+            fix = f"allow connections from {executor.host} to {', '.join(dict.fromkeys(ends))}"
             yield error(executor.name, f"does not reach {names}, which the driver reaches", seen, client=fix)
         elif executor.outcome == "failed":
-            fix = f"look at what Kafka's client needs on {executor.host}: files, names, a Java"
+            fix = f"check what Kafka's client needs on {executor.host}: files, names, Java"
             message = "its Kafka client failed before it reached any node"
             yield error(executor.name, message, (executor.detail,), client=fix)
 
@@ -43,12 +43,12 @@ def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
 _WITHOUT_MAP = {
     "no-agent": (
         "no agent runs there, so nothing applies the map",
-        "take -XX:+DisableAttachMechanism out of the JVM's options, or put the agent on every host "
+        "remove -XX:+DisableAttachMechanism from the JVM's options, or put the agent on every host "
         "(`brokernat agent --copy-to DIR`) and name it with `--agent-path`",
     ),
     "other-map": (
-        "it holds another map or another agent",
-        "start the application anew, so that all of its JVMs have one map and one agent",
+        "it has another map or another agent",
+        "restart the application, so that all of its JVMs have the same map and agent",
     ),
 }
 
@@ -73,7 +73,7 @@ _SILENT = {
     "silent": ("did not answer in time", "read its log; `--proof-timeout` gives it more time"),
     "not-registered": (
         "did not register in time",
-        "see at the master whether cores and memory are free, and in the worker's log whether it starts",
+        "check at the master whether cores and memory are free, and in the worker's log whether it starts",
     ),
 }
 
@@ -82,7 +82,7 @@ _SILENT = {
 def executor_silent(evidence: Evidence) -> Iterator[CheckFinding]:
     """An executor did not answer.
 
-    Cause: Nothing is known of the way from {subjects}: no answer.
+    Cause: No proof came from {subjects}.
     What: a Spark executor did not answer in time, or an expected executor never registered.
     Why: it is busy or hangs at its start, or the cluster has no free cores or memory for it. A missing answer proves
     neither success nor failure.

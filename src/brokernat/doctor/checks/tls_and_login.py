@@ -23,7 +23,7 @@ _OTHER = {
 def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     """One side speaks TLS, the other does not.
 
-    Cause: The client and {subjects} do not agree about TLS{reason}.
+    Cause: The client and {subjects} do not agree on TLS{reason}.
     What: the client is configured without TLS and the port speaks TLS, or the reverse.
     Why: `security.protocol` or the port belongs to another listener. A plain client may read the TLS alert as a length
     and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
@@ -36,12 +36,12 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             one, other = ("port", "client") if plain else ("client", "port")
             own = evidence.security_protocol
             message = f"the {one} speaks TLS and the {other} does not (`security.protocol: {own}`)"
-            fix = "give the port of the other listener"
+            fix = "use the port of the other listener"
             if tls is None or tls.plain:
                 fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
             stage: Stage = "versions" if plain else "tls"
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
-                message += ", unlike the bootstrap servers, where a proxy may stand"
+                message += ", unlike the bootstrap servers, which may be a proxy"
             yield error(probed, message, remedy=probed.unless_it_works_elsewhere(stage, Remedy((fix,))))
 
 
@@ -50,9 +50,9 @@ _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
 
 @check("BN402")
 def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
-    """The certificate does not hold the broker's name.
+    """The certificate does not contain the broker's name.
 
-    Cause: The certificate of {subjects} is made for other names{reason}.
+    Cause: The certificate of {subjects} is for other names{reason}.
     What: no name in the certificate is the one that the client verifies: the advertised name, or that of the bootstrap
     server. An address map does not change this name. Or some clients reject the name's form: Java accepts no `_` in a
     name; librdkafka and Python accept a `*` only as a whole label with two dots after it.
@@ -73,20 +73,20 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = f"add `{name}` to the certificate's alternative names{form}"
         if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)):
             message, mend = f"it is the certificate of node {shown}", probed.mended_here()
-            lone = f"if it is {probed.node} that shows it: give it a certificate of its own"
+            lone = f"if {probed.node} itself presents it: give it its own certificate"
             yield error(probed, message, seen, remedy=Remedy(mend.client, (*mend.broker, lone)))
         elif tls.outcome == "name-mismatch":
-            own: tuple[str, ...] = ("use a name that the certificate holds",) if probed.path is None else ()
+            own: tuple[str, ...] = ("use a name that the certificate contains",) if probed.path is None else ()
             if rules:
                 held = rules[0].partition(" = ")[0]
-                own = (f"with this rule, bootstrap by the name that the certificate holds: {held}",)
-            yield error(probed, f"the certificate does not hold `{name}`", seen, client=own, broker=fix, rules=rules)
+                own = (f"with this rule, use the certificate's name as bootstrap server: {held}",)
+            yield error(probed, f"the certificate does not contain `{name}`", seen, client=own, broker=fix, rules=rules)
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)
-            message = f"not all clients take the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
+            message = f"not all clients accept the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
             # Java clients come first: a certificate that they reject is an error.
             if "java" in clients:
-                letters = "advertise a name of letters, digits and hyphens; Java takes no other for one"
+                letters = "advertise a name of letters, digits and hyphens; Java accepts no other characters"
                 yield error(probed, message, seen, broker=letters, explains=False)
             else:
                 yield warning(probed, message, seen, broker=fix, explains=False)
@@ -117,14 +117,13 @@ def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
 _RENEW = ("renew the certificate",)
 _SOME_MIND = {
     "expired": (
-        "the time of a certificate that the trust store holds is over, or has not begun: Java's clients take it all "
-        "the same, librdkafka and Python refuse it",
-        Remedy(("take the new one into the trust store once it is renewed",), _RENEW),
+        "a certificate in the trust store is expired or not yet valid: Java accepts it, librdkafka and Python do not",
+        Remedy(("add the new certificate to the trust store once it is renewed",), _RENEW),
     ),
     "untrusted": (
-        "the trust store holds an authority below the root and not the root: Java's clients are content with that, "
-        "librdkafka and Python before 3.13 are not",
-        Remedy(("add the root that signed it to the trust store, where other clients than Java's use it",)),
+        "the trust store has an intermediate authority and not the root: Java accepts that, librdkafka and Python "
+        "before 3.13 do not",
+        Remedy(("if other clients than Java use the trust store: add the root that signed the authority",)),
     ),
 }
 
@@ -151,19 +150,19 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
             if tls.outcome == "untrusted" and (others := probed.others_past("tls")):
                 message += f", unlike at {nodes_of(others)}"
-                beside = f"if it is not {probed.node} that shows it: {' '.join(probed.mended_here().broker)}"
+                beside = f"if {probed.node} does not present it itself: {' '.join(probed.mended_here().broker)}"
                 remedy = Remedy(remedy.client, (*remedy.broker, beside))
             shown = [f"`{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain]
-            yield error(probed, message, (tls.detail, *(f"shown: {each}" for each in shown)), remedy=remedy)
+            yield error(probed, message, (tls.detail, *(f"presented: {each}" for each in shown)), remedy=remedy)
 
 
 def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
-    said, broker = "its time is over, or has not begun", _RENEW
+    said, broker = "it is expired or not yet valid", _RENEW
     over = [(number, each, word) for number, each in enumerate(tls.chain) if (word := _out_of_time(each, now))]
     for number, each, word in over[:1]:
-        said = f"the time of `{each.subject}`, which signed it, {word}" if number else f"its time {word}"
-        broker = (f"let `{each.subject}` be renewed, and present the new one",) if number else _RENEW
-    return said, Remedy(("see that the clock of this machine is right",), broker)
+        said = f"`{each.subject}`, which signed it, {word}" if number else f"it {word}"
+        broker = (f"renew `{each.subject}`, and present the new certificate",) if number else _RENEW
+    return said, Remedy(("check the clock of this machine",), broker)
 
 
 def _out_of_time(shown: Presented, now: str) -> str | None:
@@ -171,20 +170,20 @@ def _out_of_time(shown: Presented, now: str) -> str | None:
     text.
     """
     if now > shown.until:
-        return f"ended on {shown.until[:10]}"
-    return f"begins on {shown.since[:10]}" if now < shown.since else None
+        return f"expired on {shown.until[:10]}"
+    return f"is not valid before {shown.since[:10]}" if now < shown.since else None
 
 
 def _untrusted(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
     last = tls.chain[-1] if tls.chain else None
     if last is None or last.subject == last.issuer:
-        return "no authority of the client's trust store signed it", Remedy(
-            ("if it is the cluster's: add the authority that signed it to the trust store, or the certificate itself",),
-            ("let an authority sign it that clients trust",),
+        return "no authority in the client's trust store signed it", Remedy(
+            ("if it is the cluster's certificate: add its authority or the certificate itself to the trust store",),
+            ("have it signed by an authority that clients trust",),
         )
-    return f"`{last.issuer}` signed it, which the client does not trust and the broker does not present", Remedy(
+    return f"its authority `{last.issuer}` is not trusted by the client and not presented by the broker", Remedy(
         (f"add `{last.issuer}` to the trust store, if it is the cluster's authority",),
-        (f"if an authority that clients trust signed `{last.issuer}`: put its certificate into the key store's chain",),
+        (f"if clients trust the authority that signed `{last.issuer}`: add `{last.issuer}` to the key store's chain",),
     )
 
 
@@ -192,22 +191,22 @@ _REFUSALS: dict[str, Callable[[TlsHandshake, str], tuple[str, Remedy]]] = {
     "expired": _expired,
     "untrusted": _untrusted,
     "unfit": lambda tls, _: (
-        f"it does not do for a broker: {tls.detail}",
-        Remedy(broker=("have one made for servers",)),
+        f"it cannot be used for a broker: {tls.detail}",
+        Remedy(broker=("issue a certificate for servers",)),
     ),
 }
 
 
 _ABOUT_THE_CLIENT = {
     False: (
-        "the broker demands a certificate of the client",
+        "the broker requires a client certificate",
         Remedy(("give the client a key store: `ssl.keystore.location`",)),
     ),
     True: (
-        "the broker does not accept the certificate that the client shows",
+        "the broker rejects the client's certificate",
         Remedy(
-            ("show one that an authority of the brokers' trust store signed, and whose time is not over",),
-            ("add the authority that signed the client's to the listener's `ssl.truststore.location`",),
+            ("use a valid certificate that an authority in the brokers' trust store signed",),
+            ("add the authority of the client's certificate to the listener's `ssl.truststore.location`",),
         ),
     ),
 }
@@ -217,7 +216,7 @@ _ABOUT_THE_CLIENT = {
 def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     """A client certificate is required.
 
-    Cause: Nobody gets into {subjects} without a certificate that the broker accepts{reason}.
+    Cause: The client certificate is missing or rejected at {subjects}{reason}.
     What: the broker ends the handshake because the client sends no certificate, or one that the broker rejects.
     Why: the listener has `ssl.client.auth=required`, and the client has no key store, or the broker's trust store lacks
     the authority of the client's certificate.
@@ -228,36 +227,36 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
             for shown in tls.chain:
                 if word := _out_of_time(shown, evidence.taken_at):
-                    message = f"the time of the client's own, `{shown.subject}`, {word}"
+                    message = f"the client's certificate `{shown.subject}` {word}"
                     remedy = Remedy(("renew the certificate in the client's key store",))
             yield error(probed, message, (tls.detail,), remedy=remedy)
 
 
 _HANDSHAKE = {
     "PROTOCOL": (
-        "the versions of TLS have none in common",
+        "client and broker have no TLS version in common",
         Remedy(
             ("compare `ssl.enabled.protocols` with the brokers'",),
             ("see that the listener's `ssl.enabled.protocols` has TLSv1.2 or TLSv1.3",),
         ),
     ),
     "UNRECOGNIZED_NAME": (
-        "the name that TLS is told is not known there",
+        "the peer does not know the TLS server name (SNI)",
         Remedy(
-            ("give the name that the gateway knows, with a rule of the address map that leads there",),
-            ("see which names the gateway chooses by",),
+            ("use a name that the gateway knows, with a rule of the address map that leads to the gateway",),
+            ("check which server names the gateway knows",),
         ),
     ),
     "no answer": (
-        "the port takes the connection and does not answer the TLS hello",
-        Remedy(("see that this is the listener's port",), ("see that the broker is not overloaded",)),
+        "the port accepts the connection and does not answer the TLS ClientHello",
+        Remedy(("check that this is the listener's port",), ("check that the broker is not overloaded",)),
     ),
 }
 _ELSE = (
     "the TLS handshake fails",
     Remedy(
         ("compare `ssl.enabled.protocols` and `ssl.cipher.suites` with the brokers'",),
-        ("if a gateway ends TLS here: see whether it wants a certificate of the client",),
+        ("if a gateway terminates TLS here: check whether it requires a client certificate",),
     ),
 )
 
@@ -266,7 +265,7 @@ _ELSE = (
 def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     """The TLS handshake fails.
 
-    Cause: The client and {subjects} do not come to terms about TLS{reason}.
+    Cause: The client and {subjects} cannot agree on a TLS connection{reason}.
     What: both sides speak TLS and the handshake fails: no common version or cipher suite, an unknown name, or no
     answer.
     Why: `ssl.enabled.protocols` or `ssl.cipher.suites` have no value in common; a gateway selects brokers by the TLS
@@ -297,7 +296,7 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
         if hung_up and no_login and probe.speaks == "kafka" and probe.complete:
             protocol = "SASL_PLAINTEXT" if probe.tls is None else "SASL_SSL"
             fix = f"give the client a login: `security.protocol: {protocol}`, `sasl.mechanism`, user name and password"
-            message = "it is Kafka and hangs up on a client that does not log in"
+            message = "Kafka answers, and closes the connection of a client without a login"
             remedy = probed.unless_it_works_elsewhere("metadata", Remedy((fix,)))
             yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
         if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
@@ -306,22 +305,24 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             yield warning(probed, sasl.detail)
         elif sasl.outcome == "mechanism-not-offered":
             offered = ", ".join(sasl.offered)
-            message = f"the mechanism {evidence.mechanism} is not offered" if offered else "the listener takes no login"
+            message = (
+                f"the mechanism {evidence.mechanism} is not offered" if offered else "the listener supports no login"
+            )
             fix = f"set `sasl.mechanism` to one that is offered: {offered}"
             if not offered:
                 protocol = "PLAINTEXT" if probe.tls is None else "SSL"
-                fix = f"set `security.protocol: {protocol}`, or give the port of a listener with a login"
+                fix = f"set `security.protocol: {protocol}`, or use the port of a listener with a login"
             remedy = probed.unless_it_works_elsewhere("sasl", Remedy((fix,)))
             yield error(probed, message, (f"offered: {offered or 'none'}",), remedy=remedy)
         else:
             given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
-            refused = f"{given} {'is' if given == 'the token' else 'are'} refused"
-            what = refused if sasl.outcome == "rejected" else "the broker hangs up during the login"
+            refused = f"{given} {'is' if given == 'the token' else 'are'} rejected"
+            what = refused if sasl.outcome == "rejected" else "the broker closes the connection during the login"
             remedy = Remedy(
                 (f"check {given.replace(' or ', ' and ')} for {evidence.mechanism}",),
-                ("see that the user exists for this mechanism",),
+                ("check that the user exists for this mechanism",),
             )
-            yield error(probed, what, (f"the broker says: {sasl.detail}",), remedy=remedy)
+            yield error(probed, what, (f"the broker reports: {sasl.detail}",), remedy=remedy)
 
 
 @check("BN408")
@@ -336,7 +337,7 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
     sent = any(probed.probe.sasl is not None for probed in probed_endpoints(evidence))
     if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
         fix = "use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login"
-        message = "the password is sent unencrypted (PLAIN without TLS): whoever sees the packets can read it"
+        message = "the password is sent unencrypted (PLAIN without TLS): anyone who captures the packets can read it"
         yield info(f"cluster {evidence.cluster}", message, client=fix)
 
 
@@ -344,7 +345,7 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
 def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
     """Kerberos gets an address as the host name.
 
-    Cause: Kerberos knows brokers by name, and the address map is for addresses: {subjects}.
+    Cause: Kerberos identifies brokers by name, but the address map has rules for addresses: {subjects}.
     What: the client logs in with Kerberos, and the address map has rules for brokers that advertise addresses.
     Why: without a map, Java resolves the address to a name and requests a ticket for that name. With the map, Java
     keeps the address as the name, and there is no ticket for `kafka/192.168.1.23`.
@@ -356,6 +357,6 @@ def kerberos_host(evidence: Evidence) -> Iterator[CheckFinding]:
     for rule in evidence.rules or ():
         host = str(parse_rule(rule).pattern.hosts).strip("[]").partition("/")[0]
         if address(host) is not None:
-            fix = "advertise the nodes by their names, those in their Kerberos principals"
-            message = f"clients will ask Kerberos for a ticket of an address, as `kafka/{host}`"
+            fix = "advertise the names that are in the nodes' Kerberos principals"
+            message = f"clients request a Kerberos ticket for an address: `kafka/{host}`"
             yield warning(f"rule {rule}", message, broker=fix, confidence=Confidence.LIKELY)

@@ -32,14 +32,14 @@ class Hop:
 class Entrance:
     """A bootstrap server. `dialled` is the endpoint that a client dials; a rule may translate it.
 
-    `told` is the number of brokers that it names. `codes` are the codes of its findings, except infos.
+    `listed` is the number of brokers in its metadata. `codes` are the codes of its findings, except infos.
     """
 
     endpoint: str
     dialled: str
     reach: Hop
     answering: str
-    told: int | None
+    listed: int | None
     codes: tuple[str, ...]
 
 

@@ -84,21 +84,21 @@ def diagnose(
         else:
             skipped.append(Skipped(check.code, check.title, missing.value))
     _without_explained(results, wanted)
-    told: list[CheckFinding] = []
+    kept: list[CheckFinding] = []
     suppressed: list[CheckFinding] = []
     for each in (each for of_code in results.values() for each in of_code):
-        (suppressed if any(one.covers(each) for one in suppressions) else told).append(each)
-    told = with_reasons(told, wanted)
-    chosen = roots(told, wanted)
-    told = settled(told, chosen)
+        (suppressed if any(one.covers(each) for one in suppressions) else kept).append(each)
+    kept = with_reasons(kept, wanted)
+    chosen = roots(kept, wanted)
+    kept = settled(kept, chosen)
     ranks = {code: number for number, code in enumerate(chosen)}
-    for listed in (told, suppressed):
+    for listed in (kept, suppressed):
         listed.sort(key=lambda each: (_ORDER.index(each.severity), ranks.get(each.code, len(ranks)), each.code))
-    servers, ways = entrances(evidence, told), routes(evidence, told)
+    servers, ways = entrances(evidence, kept), routes(evidence, kept)
     return Diagnosis(
         evidence,
         tuple(cause(wanted[code], of_code) for code, of_code in chosen.items()),
-        tuple(told),
+        tuple(kept),
         tuple(code for code, of_code in results.items() if not of_code),
         tuple(skipped),
         tuple(suppressed),
@@ -129,6 +129,7 @@ _MET: Mapping[Need, Callable[[Evidence], bool]] = {
     Need.METADATA: lambda evidence: any(probe.answers for probe in evidence.bootstraps),
     Need.MAP: lambda evidence: evidence.rules is not None,
     Need.PARTITIONS: lambda evidence: evidence.replicas is not None,
+    Need.TOPICS: lambda evidence: bool(evidence.topics),
     Need.COORDINATORS: lambda evidence: bool(evidence.coordinators),
     Need.GROUPS: lambda evidence: _wanted(evidence, "group"),
     Need.OFFSETS_TOPIC: lambda evidence: _wanted(evidence, "group", asked=True),

@@ -14,10 +14,10 @@ from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, 
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Failure, Severity
 
-_WELL = Hop(State.OK, "ok")
+_PASSES = Hop(State.OK, "ok")
 
 
-class _Told:
+class _CodesByHop:
     """The findings about a hop: those of its subject, and those that explain its failure."""
 
     def __init__(self, findings: Iterable[CheckFinding]) -> None:
@@ -37,11 +37,11 @@ class _Told:
 
 def entrances(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Entrance, ...]:
     """The bootstrap servers in the order of the configuration."""
-    told = _Told(findings)
+    codes_by_hop = _CodesByHop(findings)
     made = []
     for probe in evidence.bootstraps:
         failure = bootstrap_failure(probe, evidence)
-        codes = told.about(bootstrap(probe), failure)
+        codes = codes_by_hop.about(bootstrap(probe), failure)
         names = None if probe.brokers is None else len(probe.brokers)
         made.append(
             Entrance(server_of(probe), probe.endpoint, _hop(failure, codes), answering(probe), names, tuple(codes))
@@ -51,11 +51,11 @@ def entrances(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Ent
 
 def routes(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Route, ...]:
     """One route for each advertised broker, in the order of the evidence."""
-    told = _Told(findings)
+    codes_by_hop = _CodesByHop(findings)
     made = []
     for path in evidence.paths:
         broker, probe, failure = path.broker, path.probe, path_failure(path, evidence)
-        codes = told.about(node(path), failure)
+        codes = codes_by_hop.about(node(path), failure)
         choice, end = Hop(State.OK, "by rule" if path.rule else "as it is"), _hop(failure, codes)
         if probe is None:
             choice, end = end, Hop(State.BROKEN, "")
@@ -68,13 +68,13 @@ def routes(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Route,
 
 def groups(evidence: Evidence, servers: Sequence[Entrance], ways: Sequence[Route]) -> tuple[Group, ...]:
     """Every bootstrap server and every route; servers that name no broker come last."""
-    told: dict[frozenset[Advertised] | None, list[Entrance]] = {}
+    by_brokers: dict[frozenset[Advertised] | None, list[Entrance]] = {}
     for probe, server in zip(evidence.bootstraps, servers, strict=True):
-        told.setdefault(None if probe.brokers is None else frozenset(probe.brokers), []).append(server)
+        by_brokers.setdefault(None if probe.brokers is None else frozenset(probe.brokers), []).append(server)
     paths = tuple(zip(evidence.paths, ways, strict=True))
     return tuple(
-        Group(tuple(told[brokers]), tuple(route for path, route in paths if path.broker in (brokers or ())))
-        for brokers in sorted(told, key=lambda brokers: brokers is None)
+        Group(tuple(by_brokers[brokers]), tuple(route for path, route in paths if path.broker in (brokers or ())))
+        for brokers in sorted(by_brokers, key=lambda brokers: brokers is None)
     )
 
 
@@ -103,7 +103,7 @@ def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
     wrong = next((code for code, severity in codes.items() if severity is Severity.ERROR), None)
     if wrong is not None:
         return Hop(State.BROKEN, wrong if failure is None else failure.words)
-    return _WELL if failure is None or not codes else Hop(State.DOUBTFUL, failure.words)
+    return _PASSES if failure is None or not codes else Hop(State.DOUBTFUL, failure.words)
 
 
 def _listener_hop(listener: ListenerSeen) -> Hop:
@@ -112,8 +112,8 @@ def _listener_hop(listener: ListenerSeen) -> Hop:
         return Hop(State.BROKEN, "not dialled")
     if probe.connected and probe.speaks is None and probe.tls is None:
         # The listener has another protocol than the client, so the doctor sent nothing there.
-        return Hop(State.OK, "takes connections")
+        return Hop(State.OK, "accepts connections")
     failure = stage_failure(probe)
     if failure is None:
-        return _WELL
+        return _PASSES
     return Hop(State.DOUBTFUL if failure.doubt else State.BROKEN, failure.words)

@@ -214,7 +214,7 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
-        yield _doubt(probe, "BN501", words, (f"it says: {', '.join(map(str, probe.brokers or ()))}",))
+        yield _doubt(probe, "BN501", words, (f"it advertises: {', '.join(map(str, probe.brokers or ()))}",))
     else:
         yield from _wrong_place(probe, home)
 
@@ -224,18 +224,18 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
     who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
     if identity is not None and identity.others:
         met = ", ".join(map(str, (identity.node_id, *identity.others)))
-        what = "a name with several addresses" if len(probe.addresses) > 1 else "a balancer"
+        what = "a name with several addresses" if len(probe.addresses) > 1 else "a load balancer"
         yield _doubt(probe, "BN602", f"{what}: different nodes answer, {met}")
     elif probe.brokers != home.brokers:
         name = listener_name(probe)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"
-        remedy = Remedy(("give the port that leads to the listener of the bootstrap servers",))
+        remedy = Remedy(("use the port of the listener of the bootstrap servers",))
         told = ", ".join(map(str, probe.brokers or ()))
-        yield _doubt(probe, "BN603", f"{who} {there}", (f"it says: {told}",), remedy)
+        yield _doubt(probe, "BN603", f"{who} {there}", (f"it advertises: {told}",), remedy)
     elif identity is None or identity.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()
-        yield _doubt(probe, "BN604", "a broker of this cluster, and which one it is cannot be proven", seen, remedy)
+        yield _doubt(probe, "BN604", "a broker of this cluster, but its node id cannot be proven", seen, remedy)
     elif identity.node_id not in known:
         yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
     elif (answered := _answered(probe)) < (enough := 1 + samples(min(len(known), 2))):

@@ -67,6 +67,21 @@ class Coordinator:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicSeen:
+    """A topic that was asked for, as a bootstrap server reports it.
+
+    `error` is Kafka's error name, `not-answered` if the connection ended or the time ran out first. `rights` are the
+    operations that the client's user may do on it (Kafka's AclOperation), None if the broker does not tell
+    (before 2.3, KIP-430).
+    """
+
+    name: str
+    error: str = ""
+    partitions: int = 0
+    rights: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerPath:
     """From an advertised listener to the dialled endpoint. `probe` is None if nothing may be dialled.
 
@@ -181,6 +196,7 @@ class Evidence:
     in_sync: tuple[int, ...] = ()
     leaderless: tuple[Leaderless, ...] = ()
     coordinators: tuple[Coordinator, ...] = ()
+    topics: tuple[TopicSeen, ...] = ()
     dns_lookup: str | None = None
     executors: tuple[ExecutorSeen, ...] = ()
     files: tuple[BrokerFile, ...] = ()

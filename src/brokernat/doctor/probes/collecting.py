@@ -51,6 +51,7 @@ def collect(
     *,
     groups: Iterable[str] = (),
     transactional_ids: Iterable[str] = (),
+    topics: Sequence[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
     """Probe every endpoint that a client of this cluster dials.
@@ -60,6 +61,7 @@ def collect(
         timeout: total, in seconds.
         groups: consumer groups whose coordinators are requested.
         transactional_ids: producers whose coordinators are requested.
+        topics: requested with the rights of the client's user on them.
         token_command: prints a token for OAUTHBEARER.
 
     Raises:
@@ -73,7 +75,7 @@ def collect(
 
     async def probe() -> None:
         # Not the task's result: asyncio's runner formats its task at the end, with everything in the result.
-        found.append(await _collect(cluster, client, timeout, wanted))
+        found.append(await _collect(cluster, client, timeout, wanted, topics))
 
     asyncio.run(probe())
     return found[0]
@@ -84,6 +86,7 @@ async def _collect(
     client: ClientSide,
     timeout: float,  # noqa: ASYNC109 - a budget
     wanted: Sequence[Coordinator],
+    topics: Sequence[str],
 ) -> Evidence:
     start = asyncio.get_running_loop().time()
     step, address_map = min(_STEP, timeout / 4), cluster.address_map
@@ -95,7 +98,7 @@ async def _collect(
         *(as_bootstrap(server, address_map, early) for server in cluster.bootstrap_servers)
     )
     first = next((probe for probe in bootstraps if probe.answers), None)
-    surveyed = asyncio.create_task(survey(late, first, wanted)) if first is not None else None
+    surveyed = asyncio.create_task(survey(late, first, wanted, topics)) if first is not None else None
     told = {broker for probe in bootstraps for broker in probe.brokers or ()}
     brokers = sorted(told, key=lambda broker: (broker.node_id, broker.host, broker.port))
     dialling = _Dialling(address_map, late, quick)
@@ -128,6 +131,7 @@ async def _collect(
         replicas=found.replicas,
         in_sync=found.in_sync,
         leaderless=found.leaderless,
+        topics=found.topics,
         coordinators=await told_by_nodes(late, answering, found.coordinators),
         dns_lookup=client.dns_lookup,
         listeners=listeners,

@@ -6,12 +6,12 @@ LISTENER_NOT_FOUND from version 6 on, and LEADER_NOT_AVAILABLE before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from brokernat.doctor.evidence import Advertised, ClusterMetadata
+from brokernat.doctor.evidence import Advertised, ClusterMetadata, TopicSeen
 from brokernat.doctor.probes.channel import LARGEST_ANSWER, Channel, ChannelError
 
 Brokers = tuple[Advertised, ...]
@@ -20,6 +20,9 @@ _METADATA = 3
 _LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND = 5, 72
 _PREFERRED, _NEWEST_KNOWN = 6, 13
 _AUTO_CREATION_SINCE = 4
+_RIGHTS_SINCE, _CLUSTER_RIGHTS_UNTIL, _TOPIC_IDS_SINCE = 8, 10, 10
+_OPERATIONS = ("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE")
+"""Kafka's AclOperation, from code 3 on."""
 _MOST_BROKERS = 10_000
 _MOST_BYTES = 4 << 20
 """The limit of an answer without topics: ten thousand brokers with long names."""
@@ -84,17 +87,46 @@ async def partitions(channel: Channel) -> Partitions:
     return Partitions(names, tuple(sorted(replicas)), leaders, leaderless, tuple(sorted(in_sync)))
 
 
-async def _ask(channel: Channel, topics: tuple[()] | None, most: int) -> Any:
+async def topics(channel: Channel, names: Sequence[str]) -> tuple[TopicSeen, ...]:
+    """The named topics with the rights of the client's user (KIP-430); creates none. Raises ChannelError."""
+    answer = await _ask(channel, names, LARGEST_ANSWER, _RIGHTS_SINCE)
+    return tuple(
+        TopicSeen(
+            str(topic.name),
+            topic.error_code.name.upper() if topic.error_code else "",
+            len(topic.partitions or ()),
+            _rights(getattr(topic, "topic_authorized_operations", None)),
+        )
+        for topic in answer.topics or ()
+    )
+
+
+def _rights(bits: int | None) -> tuple[str, ...] | None:
+    # A broker without an answer sends the smallest number.
+    if bits is None or bits < 0:
+        return None
+    return tuple(name for code, name in enumerate(_OPERATIONS, 3) if bits >> code & 1)
+
+
+async def _ask(channel: Channel, topics: Sequence[str] | None, most: int, preferred: int = _PREFERRED) -> Any:
     """The answer, in any version; raises ChannelError."""
-    oldest, newest = (0, _PREFERRED) if channel.offered is None else channel.offered.get(_METADATA, (0, -1))
-    version = max(oldest, min(newest, _PREFERRED))
+    oldest, newest = (0, preferred) if channel.offered is None else channel.offered.get(_METADATA, (0, -1))
+    version = max(oldest, min(newest, preferred))
     if not oldest <= version <= newest or version > _NEWEST_KNOWN:
         offered = f"versions {oldest} to {newest}" if newest >= 0 else "none"
         raise ChannelError(f"no version of Metadata fits: the peer offers {offered}", fault="unsupported")
     schema = f"kio.schema.metadata.v{version}"
-    request = import_module(f"{schema}.request").MetadataRequest
+    requests = import_module(f"{schema}.request")
+    options: dict[str, Any] = {"topics": None}
     # Version 0 has no null: an empty list means all topics.
-    options: dict[str, Any] = {"topics": () if version == 0 else topics}
+    if topics is not None or version == 0:
+        of_topic = {"topic_id": None} if version >= _TOPIC_IDS_SINCE else {}
+        options["topics"] = tuple(requests.MetadataRequestTopic(name=each, **of_topic) for each in topics or ())
     if version >= _AUTO_CREATION_SINCE:
         options["allow_auto_topic_creation"] = False
-    return await channel.ask(request(**options), import_module(f"{schema}.response").MetadataResponse, most)
+    if version >= _RIGHTS_SINCE:
+        options["include_topic_authorized_operations"] = bool(topics)
+    if _RIGHTS_SINCE <= version <= _CLUSTER_RIGHTS_UNTIL:
+        options["include_cluster_authorized_operations"] = False
+    answer = import_module(f"{schema}.response").MetadataResponse
+    return await channel.ask(requests.MetadataRequest(**options), answer, most)

@@ -1,4 +1,4 @@
-"""Reads the cluster's partitions and the requested coordinators, once for a cluster.
+"""Reads the cluster's partitions, and the topics and coordinators that were asked for, once for a cluster.
 
 Partitions without a leader and missing coordinators may be caused by a restart, so they count only if a second request
 after a pause gives the same.
@@ -32,9 +32,9 @@ from kio.serial import entity_writer
 from kio.static.primitive import i8
 
 from brokernat.address import Endpoint
-from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless
+from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless, TopicSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.metadata import partitions
+from brokernat.doctor.probes.metadata import partitions, topics
 from brokernat.doctor.probes.walk import Prober
 
 NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
@@ -58,19 +58,25 @@ class Survey:
     replicas: tuple[int, ...] | None = None
     in_sync: tuple[int, ...] = ()
     leaderless: tuple[Leaderless, ...] = ()
+    topics: tuple[TopicSeen, ...] = ()
     coordinators: list[Coordinator] = field(default_factory=list)
 
 
-async def survey(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator]) -> Survey:
+async def survey(
+    prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator], named: Sequence[str] = ()
+) -> Survey:
     """The results until the time runs out.
 
     Args:
         probe: a bootstrap server that answers.
         wanted: the requested coordinators.
+        named: the requested topics.
     """
-    found = Survey()
+    found = Survey(topics=tuple(TopicSeen(name, NOT_ANSWERED) for name in named))
 
     async def ask(channel: Channel) -> None:
+        if named:
+            found.topics = await topics(channel, named)
         seen = await partitions(channel)
         found.replicas, found.in_sync = seen.replicas, seen.in_sync
         if seen.leaderless:

@@ -33,7 +33,7 @@ from brokernat.text import printable
 
 _DESCRIBED = 12
 _SUBJECTS = 12
-_APART = {"BN501": "not one cluster", "BN502": "not one listener"}
+_APART = {"BN501": "different clusters", "BN502": "different listeners"}
 
 
 def html_page(diagnosis: Diagnosis) -> str:

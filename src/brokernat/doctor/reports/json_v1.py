@@ -81,7 +81,7 @@ class BootstrapServerV1(_Shape):
     state: State = _from("reach.state")
     words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
     answering: str = Field(description="What answers there: `node 2`, `a broker`, `something else`, `nobody`.")
-    brokers: int | None = _from("told", "The number of brokers in its metadata; null where it returns none.")
+    brokers: int | None = _from("listed", "The number of brokers in its metadata; null where it returns none.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
 

@@ -18,7 +18,7 @@ from brokernat.doctor.reports.summary import names
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the words of arrows are between them.
-_SERVER, _TOLD, _DIAL, _WHO = (0, 204), (258, 196), (544, 196), (850, 110)
+_SERVER, _ADVERTISED, _DIALLED, _ANSWERING = (0, 204), (258, 196), (544, 196), (850, 110)
 _TALL, _STEP = 340, 44
 _SPINE = 22
 _SHOW_ALL = 8
@@ -28,9 +28,11 @@ _SERVERS = 6
 
 def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
     """From left to right; `apart` holds the words and the code of a finding about sets that differ."""
-    names = ("bootstrap servers", "what they name", "what clients dial", "who answers")
-    headings = tuple((column[0], name) for column, name in zip((_SERVER, _TOLD, _DIAL, _WHO), names, strict=True))
-    return _drawn(Picture(sum(_WHO), headings=headings), _TOP, groups, apart, _wide_group)
+    names = ("bootstrap servers", "advertised endpoints", "dialled endpoints", "answering node")
+    headings = tuple(
+        (column[0], name) for column, name in zip((_SERVER, _ADVERTISED, _DIALLED, _ANSWERING), names, strict=True)
+    )
+    return _drawn(Picture(sum(_ANSWERING), headings=headings), _TOP, groups, apart, _wide_group)
 
 
 def tall(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
@@ -59,7 +61,7 @@ def _drawn(
 
 def _wide_group(picture: Picture, group: Group, top: float) -> float:
     ways = [(way, *_boxes(head, way)) for head, way in rows(group.routes)]
-    heights = [max(told.height, dialled.height if dialled else 0) for _, told, dialled in ways]
+    heights = [max(advertised.height, dialled.height if dialled else 0) for _, advertised, dialled in ways]
     rows_height = sum(heights) + _GAP * (len(heights) - 1) if heights else 0
     bottom = _bottom(_stacked(group, 0, _SERVER[1]))
     height = max(bottom, rows_height)
@@ -67,15 +69,17 @@ def _wide_group(picture: Picture, group: Group, top: float) -> float:
     picture.boxes += left
     if not ways:
         for box in left:
-            picture.arrows.append(Arrow(sum(_SERVER), box.middle, _TOLD[0] + 60, box.middle, box.state, ends=False))
+            picture.arrows.append(
+                Arrow(sum(_SERVER), box.middle, _ADVERTISED[0] + 60, box.middle, box.state, ends=False)
+            )
         return top + height
     y = top + (height - rows_height) / 2
-    bus = (sum(_SERVER) + _TOLD[0]) / 2
+    bus = (sum(_SERVER) + _ADVERTISED[0]) / 2
     middles = [box.middle for box in left]
-    for (way, told, dialled), tallness in zip(ways, heights, strict=True):
+    for (way, advertised, dialled), tallness in zip(ways, heights, strict=True):
         middles.append(y + tallness / 2)
-        picture.arrows.append(Arrow(bus, middles[-1], _TOLD[0], middles[-1]))
-        _wide_row(picture, way, told, dialled, middles[-1])
+        picture.arrows.append(Arrow(bus, middles[-1], _ADVERTISED[0], middles[-1]))
+        _wide_row(picture, way, advertised, dialled, middles[-1])
         y += tallness + _GAP
     picture.arrows += [
         *(Arrow(sum(_SERVER), box.middle, bus, box.middle, box.state, ends=False) for box in left),
@@ -86,24 +90,31 @@ def _wide_group(picture: Picture, group: Group, top: float) -> float:
 
 def _boxes(head: str, way: Route) -> tuple[Box, Box | None]:
     """Boxes for the advertised and the dialled endpoint; the caller sets their height."""
-    told = Box(_TOLD[0], 0, _TOLD[1], head, folded(way.advertised, _TOLD[1]), "", way.advertised or head)
+    advertised = Box(
+        _ADVERTISED[0], 0, _ADVERTISED[1], head, folded(way.advertised, _ADVERTISED[1]), "", way.advertised or head
+    )
     if way.dialled is None:
-        return told, None
-    return told, Box(_DIAL[0], 0, _DIAL[1], "", folded(way.dialled, _DIAL[1]), "", way.dialled)
+        return advertised, None
+    return advertised, Box(_DIALLED[0], 0, _DIALLED[1], "", folded(way.dialled, _DIALLED[1]), "", way.dialled)
 
 
-def _wide_row(picture: Picture, way: Route, told: Box, dialled: Box | None, middle: float) -> None:
+def _wide_row(picture: Picture, way: Route, advertised: Box, dialled: Box | None, middle: float) -> None:
     code = "".join(way.codes[:1])
-    boxes, choice = [told], way.choice
+    boxes, choice = [advertised], way.choice
     if dialled is None:
-        picture.arrows.append(Arrow(sum(_TOLD), middle, _DIAL[0], middle, choice.state, choice.words, code, ends=False))
+        picture.arrows.append(
+            Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words, code, ends=False)
+        )
     else:
         words = "" if way.reach.state is State.OK else way.reach.words
         picture.arrows += [
-            Arrow(sum(_TOLD), middle, _DIAL[0], middle, choice.state, choice.words),
-            Arrow(sum(_DIAL), middle, _WHO[0], middle, way.reach.state, words, code),
+            Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words),
+            Arrow(sum(_DIALLED), middle, _ANSWERING[0], middle, way.reach.state, words, code),
         ]
-        boxes += [dialled, Box(_WHO[0], 0, _WHO[1], way.answering, title=way.answering, state=way.reach.state)]
+        boxes += [
+            dialled,
+            Box(_ANSWERING[0], 0, _ANSWERING[1], way.answering, title=way.answering, state=way.reach.state),
+        ]
     picture.boxes += [replace(box, y=middle - box.height / 2) for box in boxes]
 
 
@@ -122,9 +133,9 @@ def _tall_group(picture: Picture, group: Group, top: float) -> float:
     for number, (head, way) in enumerate(rows(group.routes)):
         code, choice = "".join(way.codes[:1]), way.choice
         if number:
-            told = Box(0, bottom + _GROUP_GAP, _TALL, head, folded(way.advertised, _TALL), "", way.advertised)
-            picture.boxes.append(told)
-            bottom = _bottom([told])
+            advertised = Box(0, bottom + _GROUP_GAP, _TALL, head, folded(way.advertised, _TALL), "", way.advertised)
+            picture.boxes.append(advertised)
+            bottom = _bottom([advertised])
         else:
             down(head, way.advertised)
         if way.dialled is None:
@@ -169,7 +180,7 @@ def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:
                 rest[0],
                 advertised=f"{rest[0].node_id} to {rest[-1].node_id}",
                 dialled=None if rest[0].dialled is None else "in the same way",
-                answering="each itself" if rest[0].state is State.OK else rest[0].answering,
+                answering="each node" if rest[0].state is State.OK else rest[0].answering,
             )
             shown.append((f"{len(rest)} more nodes", more))
     return shown if len(routes) > _SHOW_ALL else [(f"node {each.node_id}", each) for each in routes]

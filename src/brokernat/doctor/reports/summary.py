@@ -88,16 +88,16 @@ def probe_results(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line
 
 def _entrance(entrance: Entrance) -> str:
     dialled = "" if entrance.dialled == entrance.endpoint else f", dialled at {entrance.dialled}"
-    ok = entrance.told is None or entrance.reach.state is State.OK
+    ok = entrance.listed is None or entrance.reach.state is State.OK
     words = names(entrance) if ok else f"{entrance.reach.words}; {names(entrance)}"
     return f"bootstrap {entrance.endpoint}{dialled}: {words}"
 
 
 def names(entrance: Entrance) -> str:
     """`node 1, lists 3 brokers`, or the error of a server that returned no metadata."""
-    if entrance.told is None:
+    if entrance.listed is None:
         return entrance.reach.words
-    return f"{entrance.answering}, lists {count(entrance.told, 'broker')}"
+    return f"{entrance.answering}, lists {count(entrance.listed, 'broker')}"
 
 
 def _listeners(listeners: Iterable[ListenerWay]) -> Iterator[Line]:
@@ -150,15 +150,15 @@ def executor_line(executor: ExecutorSeen) -> str:
     held += f", map {executor.fingerprint[:_FINGERPRINT]}" if executor.fingerprint else ", no map"
     reached = ", ".join(f"node {node.node_id}" for node in executor.nodes if node.reached)
     barred = ", ".join(f"node {node.node_id} ({node.outcome})" for node in executor.nodes if not node.reached)
-    told = "; ".join(filter(None, (f"reaches {reached}" if reached else "", f"not {barred}" if barred else "")))
-    return f"{name}: {held}: {told}"
+    nodes = "; ".join(filter(None, (f"reaches {reached}" if reached else "", f"not {barred}" if barred else "")))
+    return f"{name}: {held}: {nodes}"
 
 
 _SCOPES = {
     "anywhere": "",
     "same-machine": " (only on the broker's own machine)",
     "same-network": " (only where this name resolves)",
-    "nowhere": " (nobody can dial it)",
+    "nowhere": " (cannot be dialled)",
 }
 
 
@@ -166,7 +166,7 @@ def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
     """Lines with their depth; none without files of brokers."""
     for row in listener_table(diagnosis.evidence):
         protocol = row.protocol or "protocol unknown"
-        others = ", also between brokers" if row.inter_broker else ""
+        others = ", also inter-broker" if row.inter_broker else ""
         ports = ", ".join(map(_port, row.ports)) or "no port"
         yield 0, f"listener {row.listener} ({protocol}{others}) on {ports} advertises"
         for endpoint in row.endpoints:
@@ -182,7 +182,7 @@ def _port(port: ListenerPort) -> str:
 
 
 def _endpoint(advertised: AdvertisedEndpoint) -> str:
-    host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(its machine's own name)"
+    host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(the host name of its machine)"
     return f"{_node(advertised)} at {host}:{advertised.port}{_SCOPES[advertised.where]}"
 
 

@@ -127,7 +127,7 @@ def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if unasked := [each for each in diagnosis.skipped if each.reason in UNASKED]:
         options = dict.fromkeys(option for each in unasked for option in UNASKED[each.reason])
         yield from folded(
-            f"not asked for: {count(len(unasked), 'check')} ({', '.join(sorted(options))})", width, "  ", "    "
+            f"not requested: {count(len(unasked), 'check')} ({', '.join(sorted(options))})", width, "  ", "    "
         )
 
 

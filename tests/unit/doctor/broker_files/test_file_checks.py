@@ -198,9 +198,9 @@ def reality(**changes: object) -> Evidence:
         (reality(settings=(("advertised.listeners", "PLAINTEXT://kafka-1.example:9092"), ("listeners", ""))), []),
         (
             reality(brokers=(Advertised(1, "old", 9092),)),
-            ["who asks 172.10.1.40:9093 is told old:9092, which the file does not advertise"],
+            ["172.10.1.40:9093 returns old:9092, which the file does not advertise"],
         ),
-        (reality(brokers=(Advertised(2, "old", 9092),)), ["the cluster does not tell of node 1"]),
+        (reality(brokers=(Advertised(2, "old", 9092),)), ["metadata does not list node 1"]),
         (
             reality(settings=(("advertised.listeners", "PLAINTEXT://x:1"),)),
             ["advertised.listeners: the file has PLAINTEXT://kafka-1.example:9092, the broker has PLAINTEXT://x:1"],

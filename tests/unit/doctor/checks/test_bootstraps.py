@@ -118,7 +118,7 @@ def test_partitions_without_a_leader_follow_from_a_missing_listener() -> None:
     assert codes(alone) == {"BN504"}
     assert cause(alone) == "BN504"
     messages = [each.message for each in alone.findings]
-    assert messages[0] == "2 partitions have no leader that this listener tells (LISTENER_NOT_FOUND)"
+    assert messages[0] == "2 partitions have no leader on this listener (LISTENER_NOT_FOUND)"
     assert messages[1].startswith("1 partition has")
     both = diagnose(replace(HEALTHY, leaderless=lacking[:1], replicas=(1, 2, 3, 4)))
     assert codes(both) == {"BN503", "BN504"}

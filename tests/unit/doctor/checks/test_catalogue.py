@@ -13,7 +13,7 @@ def test_every_check_in_the_order_of_the_codes() -> None:
 
 def test_one_entry() -> None:
     entry = catalogue()["BN302"]
-    assert entry.title == "An advertised endpoint takes no connection"
+    assert entry.title == "An advertised endpoint accepts no connection"
     assert entry.what.startswith("metadata names an endpoint that accepts no TCP connection")
     assert "Broker may not be available." in entry.why
     assert entry.remedy.startswith("add a rule to the address map")

@@ -26,13 +26,13 @@ def told(tls: TlsHandshake) -> list[CheckFinding]:
 @pytest.mark.parametrize(
     ("chain", "message", "broker"),
     [
-        ((), "its time is over, or has not begun", "renew the certificate"),
-        ((replace(OWN, until=OVER),), "its time ended on 2026-11-01", "renew the certificate"),
-        ((replace(OWN, since=YET_TO_BEGIN),), "its time begins on 2026-12-01", "renew the certificate"),
+        ((), "it is expired or not yet valid", "renew the certificate"),
+        ((replace(OWN, until=OVER),), "it expired on 2026-11-01", "renew the certificate"),
+        ((replace(OWN, since=YET_TO_BEGIN),), "it is not valid before 2026-12-01", "renew the certificate"),
         (
             (OWN, replace(ISSUING, until=OVER)),
-            "the time of `HQ issuing`, which signed it, ended on 2026-11-01",
-            "let `HQ issuing` be renewed, and present the new one",
+            "`HQ issuing`, which signed it, expired on 2026-11-01",
+            "renew `HQ issuing`, and present the new certificate",
         ),
     ],
 )
@@ -46,10 +46,10 @@ def test_the_certificate_whose_time_it_is(chain: tuple[Presented, ...], message:
 @pytest.mark.parametrize(
     ("chain", "message"),
     [
-        ((), "no authority of the client's trust store signed it"),
-        ((OWN, ISSUING, ROOT), "no authority of the client's trust store signed it"),
-        ((OWN,), "`HQ issuing` signed it, which the client does not trust and the broker does not present"),
-        ((OWN, ISSUING), "`HQ root` signed it, which the client does not trust and the broker does not present"),
+        ((), "no authority in the client's trust store signed it"),
+        ((OWN, ISSUING, ROOT), "no authority in the client's trust store signed it"),
+        ((OWN,), "its authority `HQ issuing` is not trusted by the client and not presented by the broker"),
+        ((OWN, ISSUING), "its authority `HQ root` is not trusted by the client and not presented by the broker"),
     ],
     ids=["nothing-seen", "whole", "intermediate-missing", "root-unknown"],
 )
@@ -60,14 +60,14 @@ def test_the_authority_that_is_missing(chain: tuple[Presented, ...], message: st
 
 def test_a_certificate_that_is_for_something_else() -> None:
     (found,) = told(TlsHandshake("unfit", detail="unsuitable certificate purpose"))
-    assert (found.code, found.message) == ("BN403", "it does not do for a broker: unsuitable certificate purpose")
+    assert (found.code, found.message) == ("BN403", "it cannot be used for a broker: unsuitable certificate purpose")
 
 
 def test_what_java_takes_and_others_refuse_is_a_warning() -> None:
     lapsed = Objection(("librdkafka", "python"), "expired", f"`kafka-1`: {FIRST} to {OVER}")
     (found,) = told(TlsHandshake("ok", ("10.0.0.5",), objections=(lapsed,)))
     assert (found.code, found.severity) == ("BN403", Severity.WARNING)
-    assert "Java's clients take it all the same, librdkafka and Python refuse it" in found.message
+    assert "Java accepts it, librdkafka and Python do not" in found.message
     assert found.details == (lapsed.detail,)
 
 
@@ -117,7 +117,7 @@ def test_the_certificate_of_another_node(names: tuple[str, ...], of_node_1: bool
     (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=paths)).findings if each.code == "BN402")
     advice = "\n".join(found.remedy.broker)
     assert (found.message == "it is the certificate of node 1") == of_node_1
-    assert ("correct the forward" in advice, "a certificate of its own" in advice) == (of_node_1, of_node_1)
+    assert ("correct the forward" in advice, "its own certificate" in advice) == (of_node_1, of_node_1)
     assert ("alternative names" in advice) != of_node_1
 
 
@@ -132,8 +132,8 @@ def test_an_address_that_stands_there_as_a_name() -> None:
 @pytest.mark.parametrize(
     ("showed", "message"),
     [
-        (False, "the broker demands a certificate of the client"),
-        (True, "the broker does not accept the certificate that the client shows"),
+        (False, "the broker requires a client certificate"),
+        (True, "the broker rejects the client's certificate"),
     ],
 )
 def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
@@ -146,10 +146,10 @@ def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
     [
         (
             OVER,
-            "the time of the client's own, `app`, ended on 2026-11-01",
+            "the client's certificate `app` expired on 2026-11-01",
             "renew the certificate in the client's key store",
         ),
-        (LAST, "the broker does not accept the certificate that the client shows", "show one that an authority"),
+        (LAST, "the broker rejects the client's certificate", "use a valid certificate"),
     ],
 )
 def test_a_client_s_own_certificate_that_is_over(until: str, message: str, client: str) -> None:
@@ -162,10 +162,10 @@ def test_a_client_s_own_certificate_that_is_over(until: str, message: str, clien
 @pytest.mark.parametrize(
     ("detail", "message"),
     [
-        ("TLSV1_ALERT_PROTOCOL_VERSION", "the versions of TLS have none in common"),
-        ("UNSUPPORTED_PROTOCOL", "the versions of TLS have none in common"),
-        ("TLSV1_UNRECOGNIZED_NAME", "the name that TLS is told is not known there"),
-        ("no answer within 5 s", "the port takes the connection and does not answer the TLS hello"),
+        ("TLSV1_ALERT_PROTOCOL_VERSION", "client and broker have no TLS version in common"),
+        ("UNSUPPORTED_PROTOCOL", "client and broker have no TLS version in common"),
+        ("TLSV1_UNRECOGNIZED_NAME", "the peer does not know the TLS server name (SNI)"),
+        ("no answer within 5 s", "the port accepts the connection and does not answer the TLS ClientHello"),
         ("SSLV3_ALERT_HANDSHAKE_FAILURE", "the TLS handshake fails"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_right_is_missing(kind: str, error: str, option: str) -> None:
 def test_what_was_not_asked_is_skipped_with_the_reason() -> None:
     reasons = {each.code: each.reason for each in diagnose(HEALTHY).skipped}
     assert reasons["BN701"] == "no group was named (`--group`)"
-    assert reasons["BN703"].startswith("no coordinator was asked for")
+    assert reasons["BN703"].startswith("no coordinator was requested")
     reasons = {each.code: each.reason for each in diagnose(asked("group", error="not-asked")).skipped}
     assert reasons["BN701"].startswith("this user sees no `__consumer_offsets`")
     assert reasons["BN702"] == "no transactional id was named (`--transactional-id`)"

@@ -229,7 +229,7 @@ def test_brokers_that_were_not_probed_are_no_all_clear() -> None:
     found = diagnose(replace(HEALTHY, unprobed=4))
     (named,) = found.findings
     assert (named.code, named.severity) == ("BN004", Severity.WARNING)
-    assert named.message == "4 more brokers are advertised than are probed"
+    assert named.message == "4 advertised brokers were not probed"
 
 
 @pytest.mark.parametrize(("home", "other"), [("c", ""), (None, "d"), ("", "d")])
@@ -251,7 +251,7 @@ def test_a_server_of_the_meant_cluster_that_is_a_node_too_counts_as_one_of_it() 
     stranger = replace(OTHERS[0], cluster_id="other")
     found = diagnose(replace(HEALTHY, bootstraps=(first, stranger), paths=paths))
     (named,) = [each for each in found.findings if each.code == "BN501"]
-    assert named.remedy.client == ("give bootstrap servers and rules of one cluster",)
+    assert named.remedy.client == ("use bootstrap servers and rules of one cluster",)
 
 
 def test_no_rule_is_offered_where_servers_are_of_two_clusters_with_the_same_addresses() -> None:

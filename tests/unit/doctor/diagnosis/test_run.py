@@ -116,7 +116,7 @@ def test_a_node_behind_two_bootstrap_servers_proves_no_line() -> None:
 def test_what_rests_on_metadata_is_skipped_with_the_reason() -> None:
     found = diagnose(bootstrap(AT))
     skipped = {each.code: each.reason for each in found.skipped}
-    assert skipped["BN302"] == "no bootstrap server let this client read the cluster's brokers"
+    assert skipped["BN302"] == "no bootstrap server returned the brokers to this client"
     assert skipped.keys() | set(found.passed) | {"BN103"} == {check.code for check in CHECKS}
 
 

@@ -34,7 +34,7 @@ def test_a_map_that_leads_everywhere() -> None:
     first = diagnose(HEALTHY).routes[0]
     assert (first.choice.words, first.rule) == ("by rule", "192.168.1.23:9092=172.10.1.40:9093")
     assert first.codes == ()
-    assert [(each.reach.state, each.answering, each.told) for each in diagnose(HEALTHY).entrances] == [
+    assert [(each.reach.state, each.answering, each.listed) for each in diagnose(HEALTHY).entrances] == [
         ("ok", f"node {n}", 3) for n in (1, 2, 3)
     ]
 
@@ -89,7 +89,7 @@ def test_sets_that_differ_stand_side_by_side() -> None:
         (replace(OPEN, tls=TlsHandshake("expired")), "certificate not valid now", "something else"),
         (replace(OPEN, speaks="http"), "speaks HTTP", "something else"),
         (replace(OPEN, speaks="other"), "not Kafka", "something else"),
-        (replace(OPEN, speaks="kafka", sasl=Login("rejected")), "login refused", "a broker"),
+        (replace(OPEN, speaks="kafka", sasl=Login("rejected")), "login rejected", "a broker"),
         (replace(OPEN, speaks="kafka"), "no metadata", "a broker"),
         (replace(reached(1, "10.9.0.1:1"), identity=Identity(1, "apiversions", others=(3,))), "ok", "nodes 1, 3"),
         (replace(reached(1, "10.9.0.1:1"), identity=Identity(1, "listoffsets")), "ok", "node 1 (likely)"),

@@ -141,7 +141,7 @@ def test_what_is_suppressed_is_said() -> None:
         html_page(diagnose(WITHOUT_MAP, suppressions=[Suppression.parse("BN302"), Suppression.parse("BN2*")]))
     )
     assert "Root cause" not in text
-    assert "Suppressed BN302 An advertised endpoint takes no connection: node 1 at" in text
+    assert "Suppressed BN302 An advertised endpoint accepts no connection: node 1 at" in text
 
 
 def test_a_script_that_a_broker_advertises_is_text() -> None:

@@ -44,7 +44,7 @@ def one(code: str, subject: str, message: str = "no", because: tuple[str, ...] =
 def test_the_same_words_are_said_once() -> None:
     (group,) = by_code([one("BN302", "a"), one("BN302", "b"), one("BN302", "c", "timeout")])
     assert [(each.subjects, each.message) for each in group.statements] == [(("a", "b"), "no"), (("c",), "timeout")]
-    assert group.title == "An advertised endpoint takes no connection"
+    assert group.title == "An advertised endpoint accepts no connection"
 
 
 def test_what_follows_names_what_it_follows_from_and_has_no_remedy() -> None:

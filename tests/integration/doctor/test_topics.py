@@ -1,0 +1,51 @@
+"""Topics that are named: missing ones are not created, and the user's rights are those that the broker has."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.doctor.looking import looked_at
+from tests.integration.doctor.scene import Scene
+from tests.support.cluster_admin import Allow, Operation, allow
+
+from brokernat.config import Cluster
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.evidence import TopicSeen
+from brokernat.testbed import RunningCluster, Topic
+
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
+
+
+def found(cluster: Cluster, topic: str) -> dict[str, str]:
+    """What is said about the topic, by code."""
+    findings = diagnose(looked_at(cluster, topics=(topic,))).findings
+    return {each.code: each.message for each in findings if each.subject == f"topic {topic}"}
+
+
+def test_a_missing_topic_is_told_and_not_created(doctor_scene: Scene) -> None:
+    hq = doctor_scene.hq
+    for _ in range(2):
+        assert found(hq.cluster, "nosuch") == {"BN508": "the cluster has no topic of this name"}
+    assert found(hq.cluster, "no/such").keys() == {"BN508"}
+
+
+def test_everybody_may_use_a_topic_without_an_authorizer(doctor_scene: Scene) -> None:
+    hq = doctor_scene.hq
+    hq.create_topics([Topic("everybodys", partitions=3)])
+    evidence = looked_at(hq.cluster, topics=("everybodys",))
+    (seen,) = evidence.topics
+    assert (seen.name, seen.error, seen.partitions) == ("everybodys", "", 3)
+    assert {"READ", "WRITE"} <= set(seen.rights or ())
+    assert {"BN508", "BN509"} <= set(diagnose(evidence).passed)
+
+
+def test_the_rights_of_the_user_decide(strict: RunningCluster) -> None:
+    strict.create_topics([Topic("ledger")])
+    (seen,) = looked_at(strict.cluster, topics=("ledger",)).topics
+    assert seen == TopicSeen("ledger", "TOPIC_AUTHORIZATION_FAILED")
+    assert found(strict.cluster, "ledger") == {"BN509": "this user may neither read nor write it"}
+
+    allow(strict, Allow(Operation.WRITE, name="ledger"))
+    assert found(strict.cluster, "ledger") == {"BN509": "this user has no right to READ, so consumers are rejected"}
+
+    allow(strict, Allow(Operation.READ, name="ledger"))
+    assert found(strict.cluster, "ledger") == {}

@@ -1,0 +1,42 @@
+"""Topics that are named: what stops clients, and what is only told."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.endpoint_probes import replace
+from tests.unit.doctor.conftest import mapped
+
+from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.evidence import TopicSeen
+from brokernat.doctor.finding import Severity
+
+HEALTHY = mapped({1: 1, 2: 2, 3: 3})
+
+
+@pytest.mark.parametrize(
+    ("seen", "code", "severity"),
+    [
+        (TopicSeen("audit", partitions=3), None, None),
+        (TopicSeen("audit", partitions=3, rights=("READ", "WRITE", "DESCRIBE")), None, None),
+        (TopicSeen("audit", partitions=3, rights=("WRITE", "DESCRIBE")), "BN509", Severity.INFO),
+        (TopicSeen("audit", partitions=3, rights=("DESCRIBE",)), "BN509", Severity.ERROR),
+        (TopicSeen("audit", "TOPIC_AUTHORIZATION_FAILED"), "BN509", Severity.ERROR),
+        (TopicSeen("audit", "UNKNOWN_TOPIC_OR_PARTITION"), "BN508", Severity.ERROR),
+        (TopicSeen("a b", "INVALID_TOPIC_EXCEPTION"), "BN508", Severity.ERROR),
+        (TopicSeen("audit", "not-answered"), "BN508", Severity.WARNING),
+    ],
+)
+def test_a_topic(seen: TopicSeen, code: str | None, severity: Severity | None) -> None:
+    found = diagnose(replace(HEALTHY, topics=(seen,)))
+    assert [(each.code, each.severity) for each in found.findings] == ([(code, severity)] if code else [])
+    assert (found.cause.code if found.cause else None) == (code if severity is Severity.ERROR else None)
+
+
+def test_each_missing_right_has_its_line() -> None:
+    (finding,) = diagnose(replace(HEALTHY, topics=(TopicSeen("audit", "TOPIC_AUTHORIZATION_FAILED"),))).findings
+    rights = [line.partition("--operation ")[2] for line in finding.remedy.broker]
+    assert rights == ["Read --topic audit", "Write --topic audit"]
+
+
+def test_topics_are_looked_at_only_where_one_is_named() -> None:
+    assert {"BN508", "BN509"} <= {each.code for each in diagnose(HEALTHY).skipped}
