@@ -263,8 +263,8 @@ def _seen(found: Discovery, width: int) -> Iterator[str]:
         yield from folded(words, width, "", "  ")
         yield ""
     if found.silent:
-        told = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
-        yield from folded(f"other candidates: {told}", width, "", "  ")
+        counts = ", ".join(f"{number} {what}" for what, number in sorted(found.silent.items()))
+        yield from folded(f"other candidates: {counts}", width, "", "  ")
         yield ""
     for finding in found.findings:
         yield from _finding(finding, width)
@@ -290,8 +290,8 @@ def _table(found: Discovery, width: int) -> Iterator[str]:
         return
     for node, advertised, candidate, method, confidence in rows:
         yield from folded(f"node {node} advertises {advertised}", width, "", "  ")
-        told = confidence if candidate == "-" else f"{candidate}, by {method}, {confidence}"
-        yield from folded(told, width, "  ", "    ")
+        line = confidence if candidate == "-" else f"{candidate}, by {method}, {confidence}"
+        yield from folded(line, width, "  ", "    ")
 
 
 def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:

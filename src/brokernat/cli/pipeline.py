@@ -297,16 +297,16 @@ def _show_json(progress: Progress, report: BatchReport | None) -> None:
 def _lines() -> Iterator[Show]:
     """Prints a line for a batch, or for all batches of the last seconds if they are fast."""
     waiting: list[BatchReport] = []
-    latest, told = Progress(), -math.inf
+    latest, printed = Progress(), -math.inf
 
     def show(progress: Progress, report: BatchReport | None) -> None:
-        nonlocal latest, told
+        nonlocal latest, printed
         latest = progress
         if report:
             waiting.append(report)
-        if waiting and time.monotonic() - told >= _LINE_SECONDS:
+        if waiting and time.monotonic() - printed >= _LINE_SECONDS:
             tell()
-            told = time.monotonic()
+            printed = time.monotonic()
 
     def tell() -> None:
         console.note(_line(latest, waiting))

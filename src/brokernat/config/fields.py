@@ -130,11 +130,11 @@ def _registry_url(value: str) -> str:
     parts = urlsplit(value)
     hint = "for example `http://registry.hq:8081`"
     try:
-        well = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
     except ValueError:
-        well = False
+        valid = False
     # The message does not quote it, because it may contain a password.
-    if not well or parts.query or parts.fragment:
+    if not valid or parts.query or parts.fragment:
         raise faults([Fault(Finding("bad-url", "it is not the URL of a schema registry", hint))])
     if parts.username is not None:
         message = "the URL contains a login, which Spark would show"

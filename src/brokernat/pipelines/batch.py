@@ -30,7 +30,7 @@ from brokernat.pipelines.steps.counting import (
     count_transformed,
 )
 from brokernat.pipelines.steps.envelope import envelop
-from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import is_row_by_row
 from brokernat.pipelines.steps.sink import write
 
@@ -98,7 +98,7 @@ class Batches:
 
     def _count(self, decoded: DataFrame, transformed: DataFrame, good: int) -> int:
         assert self.plan.transform  # noqa: S101 - nothing else needs more than one pass
-        if is_row_by_row(well(decoded), transformed):
+        if is_row_by_row(without_fault(decoded), transformed):
             return transformed.count()
         return count_transformed(transformed, good, transform=self.plan.transform.name)
 

@@ -29,7 +29,7 @@ from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure, reported_batch
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
-from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import refuse_unsupported
 from brokernat.pipelines.steps.sink import producer_options
 from brokernat.pipelines.steps.source import read_stream, source_options
@@ -67,7 +67,7 @@ def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFram
     records = plan.decode_and_enrich(count_rows(envelope, _RECEIVED), broadcast)
     transformed = plan.transformed(records)
     if plan.transform:
-        refuse_unsupported(well(records), transformed, transform=plan.transform.name)
+        refuse_unsupported(without_fault(records), transformed, transform=plan.transform.name)
     rows = plan.outgoing(records, transformed)
     assert rows is not None  # noqa: S101 - what is not row by row was refused
     return count_outgoing(rows, _LEAVING).where("topic IS NOT NULL")

@@ -31,41 +31,41 @@ class Handover:
     """A queue of connections from all workers of one program to all workers of the next; any worker may read."""
 
     def __init__(self) -> None:
-        self._give, self._take = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._give.settimeout(_PATIENCE)
+        self._sending, self._receiving = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._sending.settimeout(_PATIENCE)
 
-    def give(self, connection: Connection) -> bool:
+    def send(self, connection: Connection) -> bool:
         """Send a connection; the caller closes its own copy. Returns whether it was sent."""
-        told = json.dumps([connection.node_id, connection.dialled]).encode()
+        header = json.dumps([connection.node_id, connection.dialled]).encode()
         try:
-            socket.send_fds(self._give, [told], [connection.client.fileno(), connection.broker.fileno()])
+            socket.send_fds(self._sending, [header], [connection.client.fileno(), connection.broker.fileno()])
         except OSError:
             return False
         return True
 
     def keep(self) -> str:
-        """Keep the receiving end open for the next program; returns the argument for its `taken`."""
-        self._take.set_inheritable(True)
-        return str(self._take.fileno())
+        """Keep the receiving end open for the next program; returns the argument for its `kept_end`."""
+        self._receiving.set_inheritable(True)
+        return str(self._receiving.fileno())
 
 
-def taken(kept: str) -> socket.socket:
+def kept_end(descriptor: str) -> socket.socket:
     """The receiving end that the previous program has kept."""
-    found = socket.socket(fileno=int(kept))
+    found = socket.socket(fileno=int(descriptor))
     found.set_inheritable(False)
     found.setblocking(False)
     return found
 
 
-def connections(taking: socket.socket) -> Iterator[Connection]:
+def connections(receiving: socket.socket) -> Iterator[Connection]:
     """The received connections. Raises EOFError after the last one."""
     while True:
         try:
-            told, descriptors, _, _ = socket.recv_fds(taking, _LARGEST, 2)
+            header, descriptors, _, _ = socket.recv_fds(receiving, _LARGEST, 2)
         except BlockingIOError:
             return
-        if not told:
+        if not header:
             raise EOFError
         client, broker = (socket.socket(fileno=descriptor) for descriptor in descriptors)
-        node_id, dialled = json.loads(told)
+        node_id, dialled = json.loads(header)
         yield Connection(node_id, dialled, client, broker)

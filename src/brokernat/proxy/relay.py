@@ -87,15 +87,15 @@ class Relay:
         """
         self._draining = True
         self._pass_on = pass_on
-        self.settle()
+        self.update()
 
     @property
     def movable(self) -> bool:
         """Whether the connection is idle and has no state other than its sockets."""
         return self.session.fresh and not any(isinstance(each, ssl.SSLSocket) for each in (self.client, self.broker))
 
-    def settle(self) -> None:
-        """Update the state after bytes have passed."""
+    def update(self) -> None:
+        """Pause, resume or end the connection, by what has passed."""
         session = self.session
         if self._draining and session.between_requests:
             self._requests.pause()
@@ -114,11 +114,11 @@ class Relay:
             self.close()
             return
         try:
-            told = self._responses.end()
+            ended = self._responses.end()
         except ssl.SSLWantWriteError:
             self._responses.await_room(self._end)
             return
-        if not told or not self._requests.drop():
+        if not ended or not self._requests.drop():
             self.close()
             return
         self._draining, self._ending = False, True
@@ -129,7 +129,7 @@ class Relay:
         self.active = self._clock.now
         self._counters.add(direction, size)
         if self._draining or self._requests.crowded or self.session.in_flight > _MOST_IN_FLIGHT:
-            self.settle()
+            self.update()
 
     def end_of(self, flow: _Flow) -> None:
         """A side has ended and all its bytes are sent."""
@@ -314,4 +314,4 @@ class _Flow:
             self._relay.end_of(self)
         else:
             self.resume()
-            self._relay.settle()
+            self._relay.update()

@@ -200,20 +200,20 @@ class Proxy:
             prepare(client)
             prepare(connection.broker)
             address = client.getpeername()[0]
-            told = self._told(client)
+            own_host = self._own_host(client)
         except OSError:
             # Its client has gone meanwhile.
             client.close()
             connection.broker.close()
             return
         self._count(address)
-        relay = self._relay(client, connection.broker, node_id, address, told, begun=True)
+        relay = self._relay(client, connection.broker, node_id, address, own_host, begun=True)
         if connection.dialled != self._dialled(node_id):
             relay.drain()
 
     def _give(self, handover: Handover, relay: Relay) -> bool:
         node_id = self._relays[relay]
-        return handover.give(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
+        return handover.send(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
 
     def _dialled(self, node_id: int) -> str:
         return str(self._nodes.reachable_or_refused().get(node_id, ""))
@@ -272,7 +272,7 @@ class Proxy:
     def _port(self, node_id: int) -> int:
         return node_port(self._settings.listen.port, self._settings.first_node, node_id)
 
-    def _translate(self, told: str, node_id: int, host: str, port: int) -> Endpoint | None:
+    def _translate(self, own_host: str, node_id: int, host: str, port: int) -> Endpoint | None:
         """The endpoint of a node for a client; `wire.Translate` with the client's host as first argument."""
         try:
             endpoint, port = _endpoint(host, port), self._port(node_id)
@@ -282,7 +282,7 @@ class Proxy:
             self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return None
         # A process that ends opens no port any more; whoever comes next has the same ones.
-        return _endpoint(told, port) if self._draining or self._has_port(node_id) else None
+        return _endpoint(own_host, port) if self._draining or self._has_port(node_id) else None
 
     def _change(self, change: Callable[[], object]) -> None:
         """Change the nodes, and close connections to the former target of a node."""
@@ -320,7 +320,7 @@ class Proxy:
         broker = self._connect_at_once(node_id)
         if broker is not None:
             prepare(client)
-            self._relay(client, broker, node_id, address[0], self._told(client))
+            self._relay(client, broker, node_id, address[0], self._own_host(client))
         else:
             task = asyncio.get_running_loop().create_task(self._begin(client, address, node_id))
             self._tasks.add(task)
@@ -355,7 +355,7 @@ class Proxy:
         whose = _whose(address[0], node_id)
         try:
             async with asyncio.timeout(self._limits.handshake):
-                told = self._told(client)
+                own_host = self._own_host(client)
                 prepare(client)
                 if self._downstream_tls is not None:
                     client = over_tls(client, self._downstream_tls, name=None)
@@ -372,7 +372,7 @@ class Proxy:
         except OSError as error:
             self._fail("refused", f"{whose}: {error.strerror or type(error).__name__}")
         else:
-            self._relay(client, broker, node_id, address[0], told)
+            self._relay(client, broker, node_id, address[0], own_host)
         finally:
             if broker is None:
                 close(client)
@@ -384,18 +384,18 @@ class Proxy:
         broker: socket.socket,
         node_id: int,
         address: str,
-        told: str,
+        own_host: str,
         *,
         begun: bool = False,
     ) -> Relay:
-        session = Session(partial(self._translate, told), self._limits.frame, begun=begun)
+        session = Session(partial(self._translate, own_host), self._limits.frame, begun=begun)
         ended = partial(self._ended, address, node_id)
         relay = Relay(client, broker, session, self._buffer, self._counters, self._clock, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
 
-    def _told(self, client: socket.socket) -> str:
+    def _own_host(self, client: socket.socket) -> str:
         host = self._settings.advertise or self._settings.listen.host
         local: str = client.getsockname()[0] if host in _WILDCARDS else host
         return local

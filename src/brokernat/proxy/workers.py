@@ -30,7 +30,7 @@ from typing import Final
 from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
 from brokernat.proxy import polling
-from brokernat.proxy.handover import Handover, taken
+from brokernat.proxy.handover import Handover, kept_end
 from brokernat.proxy.metrics import Counters, keep_metrics, serve_metrics
 from brokernat.proxy.server import Proxy
 
@@ -73,7 +73,7 @@ class Service:
         _allow_many_files()
         kept, *predecessors = os.environ.pop(_PREDECESSOR, "").split() or [""]
         with self.proxy.reserved(taken_over=bool(kept)):
-            family = _Family(taken(kept) if kept else None)
+            family = _Family(kept_end(kept) if kept else None)
             return _Parent(self, workers, family, set(map(int, predecessors))).run()
 
     def work(self, number: int, ready: Callable[[], None], family: _Family) -> int:
@@ -162,7 +162,7 @@ class _Family:
         loop.remove_reader(self._ended)
 
     def keep_for_next_program(self) -> str:
-        """Keep the descriptors that workers need open for the next program; returns the argument for its `taken`."""
+        """Keep the descriptors that workers need open for the next program; returns the argument for its `kept_end`."""
         os.set_inheritable(self._parent, True)
         return self.handover.keep()
 

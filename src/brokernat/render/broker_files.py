@@ -190,9 +190,9 @@ def _settings(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:
 
 def _cluster_id(plan: ListenersPlan) -> str:
     """A cluster id derived from the plan: 16 bytes in Kafka's form, without a leading dash."""
-    told = ",".join(str(each.advertised) for broker in plan.brokers for each in broker.listeners)
+    endpoints = ",".join(str(each.advertised) for broker in plan.brokers for each in broker.listeners)
     for number in count():
-        digest = uuid5(NAMESPACE_URL, f"brokernat:{number}:{told}").bytes
+        digest = uuid5(NAMESPACE_URL, f"brokernat:{number}:{endpoints}").bytes
         text = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         if not text.startswith("-"):
             return text

@@ -117,7 +117,7 @@ class Shipment:
                 continue
             self._full = False
             if self._tail is not None:
-                self._tail.taken(batch)
+                self._tail.mark_stored(batch)
             return
 
     def _settle(self) -> None:

@@ -122,7 +122,7 @@ _PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 class Tail:
-    """`read` returns new lines; the caller calls `taken` when they are in the spool."""
+    """`read` returns new lines; the caller calls `mark_stored` when they are in the spool."""
 
     def __init__(self, patterns: Sequence[str], known: Sequence[FilePosition], *, from_beginning: bool = False) -> None:
         """Opens nothing.
@@ -207,7 +207,7 @@ class Tail:
             self._close_if_over(one)
         return LineBatch()
 
-    def taken(self, batch: LineBatch) -> None:
+    def mark_stored(self, batch: LineBatch) -> None:
         """Marks the batch as stored in the spool."""
         for position in batch.positions:
             self._known[position.key] = position

@@ -218,8 +218,8 @@ class Tunnel:
     def _why(self, broker: ForwardedBroker, seen: EndpointProbe) -> str:
         """The reason why a client cannot reach a broker; if its forward closes at once, from the program's log."""
         reason = silence(seen) or ""
-        told = self._forwarder.reason(self._forwards[broker.advertised])
-        return f"{told or reason}" if seen.failed in (None, "connect", "versions", "tls") else reason
+        known = self._forwarder.reason(self._forwards[broker.advertised])
+        return f"{known or reason}" if seen.failed in (None, "connect", "versions", "tls") else reason
 
     def _learn(self, advertised: Iterable[Advertised]) -> list[ForwardedBroker]:
         """Stores the advertised endpoints; returns the new ones."""

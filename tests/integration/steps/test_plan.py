@@ -11,7 +11,7 @@ import pytest
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, IncompleteError
 from brokernat.pipelines.steps.counting import check_received, count_transformed
-from brokernat.pipelines.steps.plan import Join, Plan, well
+from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import is_row_by_row
 from brokernat.pipelines.steps.transform import Transform, TransformError
 
@@ -269,7 +269,7 @@ def test_the_plan_shows_whether_a_transform_makes_one_row_of_a_record(
 ) -> None:
     steps = plan(function)
     records = steps.decode_and_enrich(envelopes([order(0)]), ()).persist()
-    assert is_row_by_row(well(records), steps.transformed(records)) is expected
+    assert is_row_by_row(without_fault(records), steps.transformed(records)) is expected
 
 
 def test_a_wrong_first_count_is_believed_only_after_the_second() -> None:

@@ -48,7 +48,7 @@ class Reader:
             self.positions[place.device, place.inode] = place
         for place in batch.removed:
             self.positions.pop((place.device, place.inode), None)
-        self.tail.taken(batch)
+        self.tail.mark_stored(batch)
 
 
 def add(file: Path, *lines: str) -> None:
@@ -259,7 +259,7 @@ def test_a_line_of_a_megabyte_comes_in_pieces_that_join(log: Path) -> None:
     found = []
     while batch := reader.tail.read():
         found += [json.loads(b"{" + tail) for tail in batch.bodies]
-        reader.tail.taken(batch)
+        reader.tail.mark_stored(batch)
     assert [found[0]["message"], found[-1]["message"]] == ["before", "after"]
     assert "".join(piece["message"] for piece in found[1:-1]) == line
     assert [piece["part"] for piece in found[1:-1]] == list(range(1, len(found) - 1))

@@ -127,10 +127,10 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
     for (endpoint, nodes), server in found.items():
         fix = "give each broker its own port or name"
         message = f"nodes {nodes} advertise the same endpoint"
-        told = (f"returned by bootstrap {server}",)
+        seen = (f"returned by bootstrap {server}",)
         failures = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
         others = [failure for failure in failures if failure is not None and failure.stage == "identity"]
-        yield error(endpoint, message, told, broker=fix, explains=others)
+        yield error(endpoint, message, seen, broker=fix, explains=others)
 
 
 @check("BN206", Need.METADATA)

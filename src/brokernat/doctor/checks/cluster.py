@@ -35,7 +35,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
         if probed.probe.cluster_id:
             seen.setdefault(probed.probe.cluster_id, []).append(probed.probe.endpoint)
-    told = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
+    clusters = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
     home = home_cluster(evidence)
     mine = {each for probe in evidence.bootstraps if probe.cluster_id == home for each in probe.brokers or ()}
     for probed in probed_endpoints(evidence):
@@ -46,7 +46,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         strange = [path_failure(path, evidence) for path in evidence.paths if path.broker in others]
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
         remedy = _instead(seen, probed)
-        yield error(probed.subject, message, told, remedy=remedy, explains=[probed.failure, *strange])
+        yield error(probed.subject, message, clusters, remedy=remedy, explains=[probed.failure, *strange])
 
 
 def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remedy:
@@ -84,18 +84,21 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     probes = [probe for of_set in sets.values() for probe in of_set]
     if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
         return
-    names = {told: listener_of(evidence, probes) for told, probes in sets.items()}
+    names = {brokers: listener_of(evidence, probes) for brokers, probes in sets.items()}
     known = [name for name in names.values() if name]
     subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
     reached = {path.broker.endpoint for path in evidence.paths if path.answers}
-    best = max(sets, key=lambda told: (sum(each.endpoint in reached for each in told), len(told)))
-    servers = {told: ", ".join(probe.endpoint for probe in probes) for told, probes in sets.items()}
-    ways = {told: f"{f'listener {names[told]}, ' if names[told] else ''}bootstrap {servers[told]}" for told in sets}
+    best = max(sets, key=lambda brokers: (sum(each.endpoint in reached for each in brokers), len(brokers)))
+    servers = {brokers: ", ".join(probe.endpoint for probe in probes) for brokers, probes in sets.items()}
+    ways = {
+        brokers: f"{f'listener {names[brokers]}, ' if names[brokers] else ''}bootstrap {servers[brokers]}"
+        for brokers in sets
+    }
     of_one = f" ({names[best]}: {counted(len(best), 'broker')})" if names[best] else ""
     yield error(
         subject,
         f"the bootstrap servers advertise {len(sets)} different sets of brokers",
-        [f"{way}: {', '.join(map(str, told))}" for told, way in ways.items()],
+        [f"{way}: {', '.join(map(str, brokers))}" for brokers, way in ways.items()],
         client=f"keep the bootstrap servers of one listener only, for example {servers[best]}{of_one}",
         broker=tuple(_define(names)),
         explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],
@@ -104,9 +107,9 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]:
     """The brokers that lack a listener, by listener."""
-    every = {str(each.node_id) for told in names for each in told}
-    for told, name in names.items():
-        if lacking := sorted(every - {str(each.node_id) for each in told}):
+    every = {str(each.node_id) for brokers in names for each in brokers}
+    for brokers, name in names.items():
+        if lacking := sorted(every - {str(each.node_id) for each in brokers}):
             yield f"define the listener{f' {name}' if name else ''} on node {', '.join(lacking)} too"
 
 
@@ -133,9 +136,9 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         names = {name for probe in lacking if (name := listener_of(evidence, [probe]))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
         remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id}, as on the other nodes",))
-        told = tuple(f"bootstrap {probe.endpoint} does not list it" for probe in lacking)
+        servers = tuple(f"bootstrap {probe.endpoint} does not list it" for probe in lacking)
         up = (f"node {node_id} is an in-sync replica, so it runs",) if node_id in evidence.in_sync else ()
-        yield error(f"node {node_id}", f"missing on {here}", (known, *up, *told), remedy=remedy)
+        yield error(f"node {node_id}", f"missing on {here}", (known, *up, *servers), remedy=remedy)
 
 
 @check("BN507", Need.METADATA, Need.PARTITIONS, explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"))

@@ -76,11 +76,11 @@ def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
 
     A node that has just stopped or started may be missing in one of them; a broker that has just started knows no node.
     """
-    told = {each.node_id: each.endpoint for each in one.brokers or ()}
-    shared = [each for each in other.brokers or () if each.node_id in told]
-    if not told or not other.brokers:
+    endpoints = {each.node_id: each.endpoint for each in one.brokers or ()}
+    shared = [each for each in other.brokers or () if each.node_id in endpoints]
+    if not endpoints or not other.brokers:
         return True
-    return bool(shared) and all(told[each.node_id] == each.endpoint for each in shared)
+    return bool(shared) and all(endpoints[each.node_id] == each.endpoint for each in shared)
 
 
 @once
@@ -98,7 +98,7 @@ def renumbered(evidence: Evidence) -> int | None:
     }
     known = set(evidence.replicas or ()).union(*(probe.node_ids for probe in probes))
     clusters = {probe.cluster_id for probe in probes if probe.cluster_id}
-    offsets = {node_id - told for told, node_id in own.items() if node_id is not None}
+    offsets = {node_id - listed for listed, node_id in own.items() if node_id is not None}
     if len(own) < _FEWEST or len(offsets) != 1 or len(clusters) > 1 or known & set(own.values()):
         return None
     return offsets.pop()

@@ -23,7 +23,7 @@ def not_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker in serving(evidence):
         for each in broker.of_clients():
-            if each.name not in {told.name for told in broker.advertised}:
+            if each.name not in {listener.name for listener in broker.advertised}:
                 fix = f"add {each.name}://HOST:{each.port} to `advertised.listeners`"
                 message = f"{each} is bound but not advertised: its clients do not receive this broker"
                 yield warning(broker.name, message, broker=fix)
@@ -56,9 +56,9 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
     copied file, or `localhost` on several machines.
     Remedy: give each broker its own port or name.
     """
-    told = [(broker, each) for broker, each in advertised_listeners(evidence) if each.host]
-    for endpoint in dict.fromkeys(each.endpoint.lower() for _, each in told):
-        found = [(broker, each) for broker, each in told if each.endpoint.lower() == endpoint]
+    advertised = [(broker, each) for broker, each in advertised_listeners(evidence) if each.host]
+    for endpoint in dict.fromkeys(each.endpoint.lower() for _, each in advertised):
+        found = [(broker, each) for broker, each in advertised if each.endpoint.lower() == endpoint]
         number = len({id(broker) for broker, _ in found})
         if number > 1:
             seen = [f"{broker.name} advertises {each}" for broker, each in found]
@@ -82,11 +82,11 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     for name, advertised in _by_name(evidence).items():
         having = [broker for broker, _ in advertised]
         if lacking := ", ".join(broker.name for broker in brokers if broker not in having):
-            told = ", ".join(each.endpoint for _, each in advertised)
+            endpoints = ", ".join(each.endpoint for _, each in advertised)
             yield error(
                 f"listener {name}",
                 f"{sum(broker not in having for broker in brokers)} of {len(brokers)} brokers lack it",
-                (f"its clients receive: {told}", f"and never receive: {lacking}"),
+                (f"its clients receive: {endpoints}", f"and never receive: {lacking}"),
                 client="use bootstrap servers of one listener that all brokers have",
                 broker=f"define and advertise {name} on {lacking} too",
             )
@@ -178,20 +178,22 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     another listener, clients receive the endpoints of that listener.
     Remedy: publish the advertised port for the port that the listener is bound to: `ADVERTISED:BOUND`.
     """
-    for broker, told in advertised_listeners(evidence):
-        published, bound = broker.file.published, broker.bound_port(told.name)
-        if not told.host or inside_name(told.host) or published is None or bound is None:
+    for broker, listener in advertised_listeners(evidence):
+        published, bound = broker.file.published, broker.bound_port(listener.name)
+        if not listener.host or inside_name(listener.host) or published is None or bound is None:
             continue
-        leads_to = [inside for inside, outside in published if outside == told.port]
+        leads_to = [inside for inside, outside in published if outside == listener.port]
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
-        fix = f'publish it: `ports: ["{told.port}:{bound}"]`'
+        fix = f'publish it: `ports: ["{listener.port}:{bound}"]`'
         if leads_to and bound not in leads_to:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
-            message = f"{told} is advertised, but the host's port {told.port} leads to port {leads_to[0]} ({other})"
+            message = (
+                f"{listener} is advertised, but the host's port {listener.port} leads to port {leads_to[0]} ({other})"
+            )
             yield error(broker.name, message, seen, broker=fix)
-        elif not leads_to and is_loopback(told.host):
+        elif not leads_to and is_loopback(listener.host):
             # The name of another machine may be a gateway, which has its own ports.
-            message = f"{told} is advertised, but the host's port {told.port} is not published"
+            message = f"{listener} is advertised, but the host's port {listener.port} is not published"
             yield warning(broker.name, message, seen, broker=fix)
 
 
@@ -224,11 +226,11 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
 def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
         yield f"metadata does not list node {broker.node_id}"
-    told = {each.endpoint.lower() for each in broker.advertised if each.host}
+    in_file = {each.endpoint.lower() for each in broker.advertised if each.host}
     known = all(each.host for each in broker.advertised)
     for probe in probes:
         for each in probe.brokers or ():
-            if each.node_id == broker.node_id and known and each.endpoint.lower() not in told:
+            if each.node_id == broker.node_id and known and each.endpoint.lower() not in in_file:
                 yield f"{probe.endpoint} returns {each.endpoint}, which the file does not advertise"
         if probe.identity is not None and probe.identity.node_id == broker.node_id:
             running = dict(probe.settings)

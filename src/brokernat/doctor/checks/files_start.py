@@ -176,13 +176,13 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         for each in broker.advertised_setting or ():
             port = broker.bound_port(each.name)
             if each.port == 0 and port is not None:
-                told = (
+                effect = (
                     f"clients receive {port}, the bound port"
                     if port
                     else "clients receive another port after each start"
                 )
                 fix = f"advertise {each.name}://{each.host}:PORT with the port that clients dial"
-                yield warning(broker.name, f"{each} has port 0: {told}", broker=fix)
+                yield warning(broker.name, f"{each} has port 0: {effect}", broker=fix)
 
 
 @check("BN831", Need.FILES)
@@ -252,15 +252,15 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: name a listener that is advertised.
     """
     for broker in serving(evidence):
-        told = list(dict.fromkeys(each.name for each in broker.advertised))
+        names = list(dict.fromkeys(each.name for each in broker.advertised))
         chosen = [name for name in (_NAME, _PROTOCOL) if name in broker.settings]
         if len(chosen) == 2:
             message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka rejects"
             yield error(broker.name, message, broker=f"keep `{_NAME}`, remove `{_PROTOCOL}`")
-        elif broker.inter_broker not in told:
+        elif broker.inter_broker not in names:
             because = f"`{chosen[0]}`" if chosen else f"`{_NAME}` is not set, which means PLAINTEXT"
             message = f"the inter-broker listener {broker.inter_broker} is not advertised ({because})"
-            yield error(broker.name, message, broker=(f"set `{_NAME}` to one of: {', '.join(told)}",) if told else ())
+            yield error(broker.name, message, broker=(f"set `{_NAME}` to one of: {', '.join(names)}",) if names else ())
 
 
 @check("BN820", Need.FILES, explains=("BN821",))
@@ -309,7 +309,7 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
     absent = [name for name in broker.controllers if name not in bound]
     present = [name for name in broker.controllers if name in bound]
     others = [each.name for each in broker.of_clients()]
-    told = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
+    advertised = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
     if not broker.controllers:
         fix = f"set `{_NAMES}` to the name of the quorum's listener"
         yield error(broker.name, f"`{_NAMES}` is not set", broker=fix)
@@ -322,11 +322,9 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
     elif not broker.serves_clients and others:
         fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
         yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
-    if told and broker.serves_clients:
-        message = (
-            f"{', '.join(told)} is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
-        )
-        yield info(broker.name, message)
+    if advertised and broker.serves_clients:
+        message = "is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
+        yield info(broker.name, f"{', '.join(advertised)} {message}")
 
 
 _FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
@@ -347,7 +345,7 @@ def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
         if found:
             listeners, advertised = former_settings(broker.settings)
             bound = broker.settings.get("listeners") or listeners or DEFAULT_LISTENERS
-            told = broker.settings.get("advertised.listeners") or advertised
-            lines = [f"listeners={bound}", *([f"advertised.listeners={told}"] if told else [])]
+            kept = broker.settings.get("advertised.listeners") or advertised
+            lines = [f"listeners={bound}", *([f"advertised.listeners={kept}"] if kept else [])]
             since = "a broker in KRaft mode does not read it" if broker.is_kraft else "not read from Kafka 3.0 on"
             yield warning(broker.name, f"{', '.join(found)}: {since}", broker=tuple(lines))

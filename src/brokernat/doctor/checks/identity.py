@@ -9,9 +9,9 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     acl_line,
     dialled_nodes,
+    only_named_by,
     proven_line,
     sureness,
-    told_by_alone,
 )
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence
@@ -99,13 +99,13 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         if probed.path is None or not is_of_another_listener(probed.failure):
             continue
-        told = ", ".join(map(str, probed.probe.brokers or ()))
+        brokers = ", ".join(map(str, probed.probe.brokers or ()))
         rule = f"correct the rule `{probed.path.rule}`: it must lead to the listener of the bootstrap servers"
         remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
         message = f"{probed.probe.endpoint} advertises another set of brokers"
         # As a bootstrap server it sends clients to endpoints that no other server names.
-        astray = [path_failure(path, evidence) for path in told_by_alone(evidence, probed.probe.endpoint)]
-        yield error(probed, message, (f"it advertises: {told}",), remedy=remedy, explains=[probed.failure, *astray])
+        astray = [path_failure(path, evidence) for path in only_named_by(evidence, probed.probe.endpoint)]
+        yield error(probed, message, (f"it advertises: {brokers}",), remedy=remedy, explains=[probed.failure, *astray])
 
 
 @check("BN604", Need.METADATA, Need.MAP)

@@ -120,15 +120,19 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     work.
     Remedy: exchange the sides.
     """
-    told = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
+    advertised = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
     dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
     sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
-    shown = {text for text, (left, right) in sides.items() if (right in told and left not in told) or text in dead}
+    shown = {
+        text
+        for text, (left, right) in sides.items()
+        if (right in advertised and left not in advertised) or text in dead
+    }
     # If no bootstrap server answers, only the gateway's host shows which other rules are reversed.
     gateways = {_host(sides[text][0]) for text in shown}
     for text, (left, right) in sides.items():
-        proven = right in told and left not in told
-        alike = not told and _host(left) in gateways and _host(right) not in gateways
+        proven = right in advertised and left not in advertised
+        alike = not advertised and _host(left) in gateways and _host(right) not in gateways
         if text not in shown and not alike:
             continue
         why = f"a broker advertises {right}" if proven else f"{right} does not answer, and {left} does"
@@ -166,14 +170,14 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: write one rule from the advertised endpoint to the reachable one.
     """
     rules = AddressMap.parse("\n".join(evidence.rules or ()))
-    told = {path.broker.endpoint for path in evidence.paths}
+    advertised = {path.broker.endpoint for path in evidence.paths}
     for probed in dialled_nodes(evidence):
         path = probed.path
         if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
             continue
         # A target that is a node's endpoint is meant for that node; BN601 reports it if another node answers.
         end = probed.probe.endpoint
-        following = None if end in told else rules.find(Endpoint.parse(end))
+        following = None if end in advertised else rules.find(Endpoint.parse(end))
         if following is None or following.needs_node_id or str(following) == path.rule:
             continue
         last = following.translate(Endpoint.parse(end))

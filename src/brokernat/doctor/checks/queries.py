@@ -178,12 +178,12 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
         identity = probe.identity
         if identity is None or identity.node_id is None or identity.others:
             continue
-        told = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
+        own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
         # A broker may advertise any text, and users copy this line.
-        alone = told is not None and sum(each.endpoint == told.endpoint for each in probe.brokers or ()) == 1
-        if told is not None and alone and dialable(told.host, told.port):
+        alone = own is not None and sum(each.endpoint == own.endpoint for each in probe.brokers or ()) == 1
+        if own is not None and alone and dialable(own.host, own.port):
             reached.setdefault(identity.node_id, set()).add(probe.endpoint)
-            lines[identity.node_id] = f"{told.endpoint} = {probe.endpoint}"
+            lines[identity.node_id] = f"{own.endpoint} = {probe.endpoint}"
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
@@ -235,7 +235,7 @@ def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     )
 
 
-def told_by_alone(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
+def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
     """The paths to brokers that only this bootstrap server names."""
     others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
     named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
@@ -267,10 +267,10 @@ def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
 def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     """Whether every broker answers at its own endpoint."""
     probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
-    told = {broker for probe in probes for broker in probe.brokers or ()}
+    brokers = {broker for probe in probes for broker in probe.brokers or ()}
     return (
         len(ends) == len(probes) == len({each.endpoint for each in ends})
-        and {each.endpoint for each in told} <= {each.endpoint for each in ends}
+        and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}
         and all(probe.cluster_id == cluster for probe in probes)
     )
 

@@ -230,8 +230,8 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
         name = listener_name(probe)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"
         remedy = Remedy(("use the port of the listener of the bootstrap servers",))
-        told = ", ".join(map(str, probe.brokers or ()))
-        yield _doubt(probe, "BN603", f"{who} {there}", (f"it advertises: {told}",), remedy)
+        advertised = ", ".join(map(str, probe.brokers or ()))
+        yield _doubt(probe, "BN603", f"{who} {there}", (f"it advertises: {advertised}",), remedy)
     elif identity is None or identity.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()

@@ -99,8 +99,8 @@ async def _collect(
     )
     first = next((probe for probe in bootstraps if probe.answers), None)
     surveyed = asyncio.create_task(survey(late, first, wanted, topics)) if first is not None else None
-    told = {broker for probe in bootstraps for broker in probe.brokers or ()}
-    brokers = sorted(told, key=lambda broker: (broker.node_id, broker.host, broker.port))
+    listed = {broker for probe in bootstraps for broker in probe.brokers or ()}
+    brokers = sorted(listed, key=lambda broker: (broker.node_id, broker.host, broker.port))
     dialling = _Dialling(address_map, late, quick)
     for probe in bootstraps:
         if probe.complete:
@@ -147,14 +147,14 @@ def _unseen(seen: Sequence[ListenerSeen]) -> list[tuple[str, Advertised]]:
     """Unprobed endpoints of the listeners that a client could use instead; none for large clusters."""
     entered = {each.name for each in seen if each.entered}
     known = {(each.name, each.endpoint) for each in seen}
-    told = dict.fromkeys(
+    listed = dict.fromkeys(
         (each.name, broker)
         for each in seen
         if each.name not in entered and each.probe is not None
         for broker in each.probe.brokers or ()
         if len(each.probe.brokers or ()) <= PARALLEL
     )
-    return [(name, broker) for name, broker in told if (name, broker.endpoint) not in known]
+    return [(name, broker) for name, broker in listed if (name, broker.endpoint) not in known]
 
 
 async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober: Prober) -> EndpointProbe:
@@ -248,14 +248,14 @@ class _Dialling:
     ) -> list[ListenerSeen]:
         settings = tuple((name, value) for name, value in probes[0].settings if value)
         described = broker_listeners(BrokerFile(f"node {node_id}", settings))
-        told = {
+        own = {
             probe.endpoint: {each.endpoint for each in probe.brokers or () if each.node_id == node_id}
             for probe in probes
             if probe.endpoint in servers
         }
 
         async def seen(name: str, endpoint: str) -> ListenerSeen:
-            entered = tuple(server for server, endpoints in told.items() if endpoint in endpoints)
+            entered = tuple(server for server, endpoints in own.items() if endpoint in endpoints)
             if endpoint in met:
                 return ListenerSeen(node_id, name, endpoint, met[endpoint], entered)
             same = described.protocols.get(name) == self.quick.client.protocol

@@ -55,8 +55,8 @@ async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> Cluster
             raise ChannelError(f"an answer with {count} brokers")
     except ChannelError as error:
         return ClusterMetadata(error.fault, received=error.received, detail=str(error))
-    told = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers)
-    brokers = tuple(Advertised(*each) for each in told)
+    listed = sorted((int(each.node_id), each.host, int(each.port)) for each in answer.brokers)
+    brokers = tuple(Advertised(*each) for each in listed)
     controller = getattr(answer, "controller_id", None)
     return ClusterMetadata(
         "ok",

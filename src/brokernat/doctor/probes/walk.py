@@ -72,7 +72,7 @@ class Shared:
 
     leadership: Leadership = field(default_factory=Leadership)
     turns: dict[object, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
-    told: dict[tuple[Advertised, ...], tuple[Advertised, ...]] = field(default_factory=dict)
+    brokers: dict[tuple[Advertised, ...], tuple[Advertised, ...]] = field(default_factory=dict)
     flaky: bool = False
 
 
@@ -343,14 +343,14 @@ class Walk:
     async def _metadata(self) -> ClusterMetadata:
         assert self._channel is not None  # noqa: S101
         self._channel.patience = self._patience("metadata")
-        return await advertised(self._channel, self.shared.told)
+        return await advertised(self._channel, self.shared.brokers)
 
     async def _identity(self) -> Identity:
         assert self._channel is not None  # noqa: S101
-        told, leadership = self.found["metadata"], self.shared.leadership
+        metadata, leadership = self.found["metadata"], self.shared.leadership
         self._channel.patience = self._patience("identity")
         try:
-            first = await identify(self._channel, told, self.found.get("tls"), self.expected, leadership)
+            first = await identify(self._channel, metadata, self.found.get("tls"), self.expected, leadership)
         except ChannelError as error:
             return Identity(None, "none", str(error), fault=error.fault)
         self._first = first
@@ -358,8 +358,8 @@ class Walk:
         return settled(first, [(self.address, first.node_id)])
 
     async def _met_again(self, first: Identity) -> Identity:
-        told, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
-        wanted = samples(len(told.brokers))
+        metadata, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
+        wanted = samples(len(metadata.brokers))
         if prober.connections is not None:
             wanted = prober.connections * len(self._taking)
         here = self.result()
@@ -369,7 +369,7 @@ class Walk:
             source = sources[number % len(sources)] if sources else None
             try:
                 async with prober.channel(here, address, source, self.log) as (channel, tls):
-                    return None if channel is None else await identify_again(channel, told, first, tls, leadership)
+                    return None if channel is None else await identify_again(channel, metadata, first, tls, leadership)
             except ChannelError:
                 return None
 

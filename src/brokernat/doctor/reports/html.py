@@ -85,8 +85,8 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     if evidence.bootstraps:
         answering = sum(probe.answers for probe in evidence.bootstraps)
         yield "bootstrap servers", f"{len(evidence.bootstraps)}, of which {answering} accept clients"
-        well = sum(route.state is State.OK for route in diagnosis.routes)
-        yield "brokers", f"{len(evidence.paths)}, of which {well} are reachable"
+        reachable = sum(route.state is State.OK for route in diagnosis.routes)
+        yield "brokers", f"{len(evidence.paths)}, of which {reachable} are reachable"
         rules = evidence.rules
         yield "address map", "none" if rules is None else f"{count(len(rules), 'rule')}, unmapped: {evidence.unmapped}"
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))

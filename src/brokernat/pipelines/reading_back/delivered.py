@@ -24,7 +24,7 @@ from brokernat.pipelines.reading_back.reconcile import SHOWN_RANGES, SequenceRun
 from brokernat.pipelines.reading_back.shipped import as_number, last_header, read_topics, runs
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import COORDINATES, REPLAY_HEADER, SOURCE_HEADER, TIMESTAMP_HEADER, envelop
-from brokernat.pipelines.steps.plan import faulty
+from brokernat.pipelines.steps.plan import with_fault
 from brokernat.pipelines.steps.source import read_between, source_options
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _not_filtered(spark: SparkSession, prepared: Prepared, records: DataFrame, c
     plan, envelope = prepared.plan(), envelop(records, cluster_id)
     joins, _ = current_joins(plan, prepared.references(), spark)
     decoded = plan.decode_and_enrich(envelope, joins)
-    kept = plan.transformed(decoded).select(COORDINATES).unionByName(faulty(decoded).select(COORDINATES))
+    kept = plan.transformed(decoded).select(COORDINATES).unionByName(with_fault(decoded).select(COORDINATES))
     source = F.col(COORDINATES)
     return kept.select(_place(source["topic"], source["partition"]).alias("place"), source["offset"].alias("offset"))
 

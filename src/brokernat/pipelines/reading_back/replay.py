@@ -44,7 +44,7 @@ from brokernat.pipelines.steps.envelope import (
     FaultKind,
     envelop,
 )
-from brokernat.pipelines.steps.plan import well
+from brokernat.pipelines.steps.plan import without_fault
 from brokernat.pipelines.steps.sink import write
 from brokernat.pipelines.steps.source import read_between
 
@@ -256,7 +256,7 @@ class _Replay:
     def _write(self, decoded: DataFrame, transformed: DataFrame) -> None:
         from pyspark.sql import functions as F  # noqa: N812
 
-        found = well(decoded).select(f"{COORDINATES}.coordinates").toLocalIterator()
+        found = without_fault(decoded).select(f"{COORDINATES}.coordinates").toLocalIterator()
         coordinates = tuple(sorted(row["coordinates"] for row in found))
         ends = self._sink.end_offsets(self._prepared.pipeline.sink.topic)
         self._ledger.begin(BegunChunk(coordinates, ends))

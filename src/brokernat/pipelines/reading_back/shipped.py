@@ -101,10 +101,10 @@ def numbers(records: DataFrame) -> DataFrame:
 
     values, text = header_values(SEQUENCE_HEADER), last_header(SEQUENCE_HEADER)
     sequence = F.regexp_extract(text, _HEADER_VALUE, 2)
-    well = sequence != ""
+    has_source = sequence != ""
     return records.select(
-        F.when(well, F.regexp_extract(text, _HEADER_VALUE, 1)).alias("source"),
-        F.when(well, as_number(sequence)).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
+        F.when(has_source, F.regexp_extract(text, _HEADER_VALUE, 1)).alias("source"),
+        F.when(has_source, as_number(sequence)).when(F.size(values) > 0, F.lit(_UNREADABLE)).alias("sequence"),
     )
 
 

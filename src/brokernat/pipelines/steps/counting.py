@@ -100,8 +100,8 @@ def check_received(entering: int | None, left: int, recount: Callable[[], int], 
         )
 
 
-def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> int:
-    """The number of rows that a transform returned for `well` records; checks that each is of another record.
+def count_transformed(transformed: DataFrame, records: int, *, transform: str) -> int:
+    """The number of rows that a transform returned for so many records; checks that each is of another record.
 
     Raises:
         IncompleteError: rows without coordinates, several rows from one record, or more rows than records.
@@ -119,10 +119,10 @@ def count_transformed(transformed: DataFrame, well: int, *, transform: str) -> i
         )
     repeated = transformed.groupBy(text.alias("src")).count().where("count > 1")
     examples = repeated.orderBy("src").limit(_EXAMPLES).collect() if rows else []
-    if examples or rows > well:
+    if examples or rows > records:
         shown = ", ".join(f"{row['src']} ({row['count']} times)" for row in examples)
         raise IncompleteError(
-            f"transform `{transform}` made {counted(rows, 'row')} of {counted(well, 'record')}: {shown}",
+            f"transform `{transform}` made {counted(rows, 'row')} of {counted(records, 'record')}: {shown}",
             hint="return at most one row per record: join with unique keys, and put lists into one column",
         )
     return rows

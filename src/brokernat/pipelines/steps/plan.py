@@ -66,7 +66,7 @@ class Plan:
 
     def transformed(self, records: DataFrame) -> DataFrame:
         """The records without a fault, after the user's transform if there is one."""
-        good = well(records)
+        good = without_fault(records)
         return self.transform(good) if self.transform else good
 
     def outgoing(self, records: DataFrame, transformed: DataFrame | None = None) -> DataFrame | None:
@@ -84,7 +84,7 @@ class Plan:
 
         is_tag = F.col(FAULT).isNull()
         if self.transform:
-            good = well(records)
+            good = without_fault(records)
             transformed = transformed or self.transform(good)
             everything = over_all(records, good, transformed) if is_row_by_row(good, transformed) else None
             if everything is None:
@@ -100,17 +100,17 @@ class Plan:
 
     def dead_letters(self, records: DataFrame) -> DataFrame:
         """The records with a fault, as rows for the Kafka sink."""
-        return kafka_records(faulty(records), self.sink, pipeline=self.name)
+        return kafka_records(with_fault(records), self.sink, pipeline=self.name)
 
 
-def well(records: DataFrame) -> DataFrame:
+def without_fault(records: DataFrame) -> DataFrame:
     """The records without a fault, the input of a transform: `brokernat_src`, the decoded and the added columns."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return records.where(F.col(FAULT).isNull()).drop(FAULT, VALUE)
 
 
-def faulty(records: DataFrame) -> DataFrame:
+def with_fault(records: DataFrame) -> DataFrame:
     """The records with a fault, which become dead letters."""
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -61,12 +61,12 @@ def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
     return True
 
 
-def over_all(records: DataFrame, well: DataFrame, transformed: DataFrame) -> DataFrame | None:
+def over_all(records: DataFrame, faultless: DataFrame, transformed: DataFrame) -> DataFrame | None:
     """Applies a row-by-row transform to all records without dropping any.
 
     Args:
         records: decoded and enriched records, each with its fault or null.
-        well: those without a fault, as the transform got them.
+        faultless: those without a fault, which the transform got.
         transformed: what it returned.
 
     Returns:
@@ -74,7 +74,7 @@ def over_all(records: DataFrame, well: DataFrame, transformed: DataFrame) -> Dat
         which is true where the row is one of `transformed`. None where a Python function is in the transform.
     """
     jvm: Any = records.sparkSession._jvm  # noqa: SLF001 - Python has no reader or writer of plans
-    plans = (_analyzed(frame) for frame in (records, well, transformed))
+    plans = (_analyzed(frame) for frame in (records, faultless, transformed))
     plan = jvm.io.brokernat.spark.RowByRow.over(*plans, FAULT, VALUE, KEPT)
     if plan is None:
         return None
