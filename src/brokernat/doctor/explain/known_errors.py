@@ -182,7 +182,10 @@ def _spelled(name: str) -> Iterator[str]:
         yield f"{each}: {_beginning(says, _WORDS_AFTER_NAME)}"
         if each not in anybodys["names"]:
             yield from (each, f"ERR_{each}", f"code={each}")
-    yield f"Kafka::{''.join(words)}"
+    camel = "".join(words)
+    yield f"Kafka::{camel}"
+    if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
+        yield name.lower()
     for each in (java, python):
         if _KAFKAS_WORDS.search(each):
             yield each
