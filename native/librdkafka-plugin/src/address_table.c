@@ -15,7 +15,7 @@ static struct text next_line(struct text *rest) {
     return line;
 }
 
-/* Characters, not bytes, before a place of a line of UTF-8. */
+/* The column of a position in a line of UTF-8, in characters. */
 static int column(struct text line, const char *place) {
     int column = 1;
     for (const char *at = line.at; at < place; at++) {

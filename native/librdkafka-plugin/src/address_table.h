@@ -1,6 +1,6 @@
 /*
- * Rules in order: the first match wins, and a translated endpoint is never looked up again. Immutable once parsed, so
- * threads share it without a lock.
+ * The rules in their order: the first match wins, and a translated endpoint is not translated again. Immutable after
+ * parsing, so threads share it without a lock.
  */
 #ifndef BROKERNAT_ADDRESS_TABLE_H
 #define BROKERNAT_ADDRESS_TABLE_H
@@ -20,14 +20,14 @@ struct faults {
     struct fault all[MAX_FAULTS];
 };
 
-/* Rules separated by `,` or line ends; `#` starts a comment that ends with its line. NULL where something is wrong
- * (with at least one fault) or where there is no memory (with none). Freed by free(). */
+/* Parses rules that `,` or line ends separate; `#` starts a comment up to the end of the line. Returns NULL if a rule
+ * is wrong (with at least one fault) or without memory (with none). Freed by free(). */
 struct address_table *address_table_parse(struct text text, struct faults *faults);
 
-/* The rule that decides, or NULL. */
+/* The first rule that matches, or NULL. */
 const struct rule *address_table_find(const struct address_table *table, const struct endpoint *endpoint);
 
-/* All faults in words, with " | " between them; a template is no mistake of notation, so what is one comes first. */
+/* Writes all faults, separated by " | "; a template is valid notation, so the other faults come first. */
 void faults_words(const struct faults *faults, char *words, size_t size);
 
 #endif

@@ -73,7 +73,7 @@ bool client_set_map(struct client *client, const char *text, char *words, size_t
     client->map = map_text_parse(text, client->map_problem, sizeof client->map_problem);
     if (!client->map) {
         snprintf(words, size, "brokernat.map: %s", client->map_problem);
-        /* A program may go on with what it could set. */
+        /* Forgets the text, so that setting it again fails again. */
         remember(&client->map_text, NULL);
     }
     return client->map != NULL;
@@ -93,7 +93,7 @@ bool client_acts(const struct client *client) {
     return client->map || client->map_problem[0];
 }
 
-/* A value of the configuration, freed by free(); NULL where there is none. */
+/* A value of the configuration, freed by free(); NULL if there is none. */
 static char *conf_value(const struct client *client, const char *name) {
     size_t size = 0;
     if (client->rdkafka.conf_get(client->conf, name, NULL, &size) != RD_KAFKA_CONF_OK) {
@@ -107,7 +107,7 @@ static char *conf_value(const struct client *client, const char *name) {
     return value;
 }
 
-/* A callback of the application: librdkafka has no getter for one, but prints it as "%p". */
+/* A callback of the application. librdkafka has no getter for it, but formats it with "%p". */
 static void *conf_pointer(const struct client *client, const char *name) {
     void *pointer = NULL;
     char *value = conf_value(client, name);
@@ -118,7 +118,7 @@ static void *conf_pointer(const struct client *client, const char *name) {
     return pointer;
 }
 
-/* `host[:port]` or `SASL_SSL://host:port`; what cannot be read is librdkafka's to report. */
+/* Parses `host[:port]` or `SASL_SSL://host:port`; librdkafka reports invalid ones. */
 static void add_bootstrap(struct client *client, struct text server) {
     struct endpoint *endpoint = &client->bootstrap[client->bootstrap_count];
     struct endpoint_text parts;
@@ -165,7 +165,7 @@ void client_start(struct client *client, const rd_kafka_t *rk, const rd_kafka_co
     void *pointer = conf_pointer(client, "resolve_cb");
     resolve_cb *resolve;
     memcpy(&resolve, &pointer, sizeof pointer);
-    /* A trampoline came with a copy of a running client's configuration. */
+    /* A trampoline here is from a copy of a running client's configuration. */
     if (!is_trampoline(resolve)) {
         client->resolve = resolve;
     }
@@ -186,8 +186,8 @@ void client_log(const struct client *client, int level, const char *words) {
     bool wanted = !log_level || level <= atoi(log_level);
     free(log_level);
     log_cb *log = client->rdkafka.log_print;
-    /* With log.queue the application's callback belongs to the thread that polls (confluent-kafka asserts it), and the
-     * queue has no public entry: stderr then. */
+    /* With log.queue only the polling thread may call the application's callback (confluent-kafka asserts it), and the
+     * queue has no public function, so stderr is used. */
     if (!conf_is(client, "log.queue", "true")) {
         void *pointer = conf_pointer(client, "log_cb");
         memcpy(&log, &pointer, sizeof pointer);

@@ -1,5 +1,5 @@
 /*
- * libbrokernat-rdkafka.so: the entry that librdkafka calls for plugin.library.paths.
+ * libbrokernat-rdkafka.so: the function that librdkafka calls for plugin.library.paths.
  */
 #include "plugin.h"
 
@@ -12,7 +12,7 @@ __attribute__((visibility("default"))) rd_kafka_resp_err_t conf_init(
     void *library = library_of(__builtin_return_address(0));
     bool found = rdkafka_find(library, &rdkafka, errstr, errstr_size);
     if (library) {
-        dlclose(library); /* it stays: it is running us */
+        dlclose(library); /* it stays loaded: it is the caller */
     }
     if (!found) {
         return RD_KAFKA_RESP_ERR__FAIL;

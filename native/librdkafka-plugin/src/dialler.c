@@ -1,9 +1,9 @@
 /*
- * What a client really dials: the decision of one connect.
+ * Decides which address a client dials, for each connect.
  *
- * librdkafka takes host and port from the addresses that it gets here and everything else (SNI, verification, the
- * Kerberos principal) from the name it asked for. A refusal must be an error of getaddrinfo; EDESTADDRREQ reads
- * "Destination address required" in the client's own error, and no resolver returns it.
+ * librdkafka uses host and port of the addresses that it gets here, and the requested name for everything else (SNI,
+ * verification, the Kerberos principal). A refusal must be an error of getaddrinfo. EDESTADDRREQ is "Destination
+ * address required" in the client's own error, and no resolver returns it.
  */
 #include "client.h"
 
@@ -62,7 +62,7 @@ static int dial(struct client *client, const struct rule *rule, const struct end
         client_log(client, LOG_INFO, words);
     }
     if (reachable.host.size) {
-        /* AI_ADDRCONFIG would refuse an address on a host that has only a loopback interface of that family. */
+        /* AI_ADDRCONFIG would reject an address on a host that has only a loopback interface of that family. */
         literal.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
     }
     int error = look_up(client, reachable.host.text, port, &literal, addresses, opaque);

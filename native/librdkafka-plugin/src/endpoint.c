@@ -115,7 +115,7 @@ bool endpoint_split(struct text text, struct endpoint_text *parts, struct fault 
         parts->v6 = true;
         parts->has_port = rest.size > 0;
         parts->port = parts->has_port ? text_from(rest, 1) : rest;
-        /* Judged here, before the port, as all readers of the notation do. */
+        /* Checked here, before the port, like in all parsers. */
         return host_parse_v6(parts->host, &unused, fault);
     }
     parts->has_port = text_split(text, ':', &parts->host, &parts->port);

@@ -17,7 +17,7 @@ const char *fault_name(enum fault_kind kind) {
 }
 
 bool fault_with(struct fault *fault, enum fault_kind kind, const char *format, ...) {
-    /* What was written may be very long; the hint stays readable. */
+    /* The user's text may be very long; this limit leaves room for the hint. */
     char what[200];
     va_list arguments;
     va_start(arguments, format);

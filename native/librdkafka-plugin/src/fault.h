@@ -1,6 +1,6 @@
 /*
- * The ways in which a rule can be wrong. Kinds are the contract between the languages that read the notation
- * (tests/vectors/address_map/); a rule has one fault, the first from left to right.
+ * The faults of a rule. The Python, Java and C parsers report the same kinds (tests/vectors/address_map/); a rule has
+ * at most one fault, the first from left to right.
  */
 #ifndef BROKERNAT_FAULT_H
 #define BROKERNAT_FAULT_H
@@ -55,10 +55,10 @@ struct fault {
     char words[400];
 };
 
-/* The identifier that all languages share, such as "bad-port". */
+/* The identifier, the same in all languages, such as "bad-port". */
 const char *fault_name(enum fault_kind kind);
 
-/* What is wrong, with the kind's hint behind it. Always false, so that a parser can return it. */
+/* Sets the message with the kind's hint. Always returns false, so that a parser can return it. */
 bool fault_with(struct fault *fault, enum fault_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -55,7 +55,7 @@ static int hexadecimal(struct text text) {
     return value;
 }
 
-/* Groups between single colons as bytes; how many bytes, or -1. */
+/* Parses groups between single colons to bytes; returns the number of bytes, or -1. */
 static int parse_groups(struct text text, bool decimals_allowed, uint8_t bytes[static IPV6]) {
     int size = 0;
     for (bool more = text.size > 0; more;) {
@@ -85,7 +85,7 @@ bool ip_parse_v6(struct text text, uint8_t address[static IPV6]) {
     uint8_t head[IPV6], tail[IPV6];
     int head_size = parse_groups((struct text){text.at, gap}, false, head);
     int tail_size = parse_groups(text_from(text, gap + 2), true, tail);
-    /* `::` stands for one group or more. */
+    /* `::` replaces one or more groups. */
     if (head_size < 0 || tail_size < 0 || head_size + tail_size >= IPV6) {
         return false;
     }
@@ -100,7 +100,7 @@ static void format_v6(const uint8_t *address, char *text) {
     for (int i = 0; i < GROUPS; i++) {
         groups[i] = (unsigned)address[2 * i] << 8 | address[2 * i + 1];
     }
-    /* RFC 5952 4.2: the longest run of zero groups, the first of equals, never a single group. */
+    /* RFC 5952 4.2: replaces the longest run of zero groups, the first of equal ones, never a single group. */
     int start = -1, length = 1;
     for (int i = 0; i < GROUPS; i++) {
         int end = i;

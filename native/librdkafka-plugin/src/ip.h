@@ -1,8 +1,8 @@
 /*
- * IP addresses as bytes and as the one text that is compared: strict decimals for IPv4, RFC 5952 for IPv6.
+ * IP addresses as bytes and as canonical text: strict decimals for IPv4, RFC 5952 for IPv6.
  *
- * By hand, because inet_aton takes `10.1` and `010.0.0.1`, inet_pton's strictness differs between C libraries, and
- * inet_ntop writes `::102:304` as `::1.2.3.4`.
+ * The C library is not used, because inet_aton accepts `10.1` and `010.0.0.1`, the strictness of inet_pton differs
+ * between C libraries, and inet_ntop writes `::102:304` as `::1.2.3.4`.
  */
 #ifndef BROKERNAT_IP_H
 #define BROKERNAT_IP_H
@@ -13,7 +13,7 @@
 
 enum { IP_TEXT = 46, IPV4 = 4, IPV6 = 16 };
 
-/* A decimal of at most that many ASCII digits without leading zeros, or -1. */
+/* A decimal of at most `digits` ASCII digits without leading zeros, or -1. */
 int ip_decimal(struct text text, size_t digits);
 
 /* Whether the text is four decimals without leading zeros. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A file of rules has some lines; a path that leads to something endless must not eat the host's memory. */
+/* A rules file is small; the limit protects the memory if the path is an endless file. */
 enum { MAX_FILE = 4 << 20 };
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
@@ -49,7 +49,7 @@ static char *read_file(const char *path, size_t *size) {
     return content;
 }
 
-/* A list item, a document's start, or a line that is nothing but a key. */
+/* Whether a line is a list item, a document's start, or only a key. */
 static bool looks_like_yaml(struct text content) {
     while (content.size) {
         struct text line;
@@ -62,7 +62,7 @@ static bool looks_like_yaml(struct text content) {
     return false;
 }
 
-/* The well-formed sequences of Unicode, table 3-7: no overlong forms, surrogates or values over U+10FFFF. */
+/* Well-formed UTF-8 (Unicode, table 3-7): no overlong forms, surrogates or values over U+10FFFF. */
 static bool is_utf8(struct text content) {
     const unsigned char *at = (const unsigned char *)content.at, *end = at + content.size;
     while (at < end) {

@@ -1,6 +1,6 @@
 /*
- * Says of an event whether it is the first of its kind. Full after some hundreds: a wildcard or a network can make very
- * many distinct translations, and the first ones tell the story.
+ * Returns whether an event is the first of its kind. After 512 kinds it returns false, because a wildcard or a network
+ * can make very many distinct translations.
  */
 #ifndef BROKERNAT_ONCE_H
 #define BROKERNAT_ONCE_H
@@ -18,7 +18,7 @@ struct once {
 
 #define ONCE_INITIALIZER {.lock = PTHREAD_MUTEX_INITIALIZER}
 
-/* Events are compared by a hash of their words. */
+/* Compares events by a hash of their text. */
 bool once_first(struct once *once, const char *event);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * The interceptors on a configuration object and the entry that librdkafka calls for plugin.library.paths.
+ * The interceptors of a configuration object.
  *
- * librdkafka copies a configuration by calling on_conf_dup, then conf_init for each plug-in again, then setting again
- * every property that an interceptor took, with errors ignored. So the copy gets its settings in on_conf_dup, conf_init
- * finds itself there already, and a property that is set to what it is already does nothing.
+ * librdkafka copies a configuration in these steps: it calls on_conf_dup, then conf_init of each plug-in again, then
+ * sets again all properties that interceptors accepted, and ignores errors. So on_conf_dup copies the settings,
+ * conf_init finds the interceptors already installed, and setting a property to its current value does nothing.
  *
- * The configuration of a running client (rd_kafka_conf) holds that client's trampoline as its resolver, and a copy of it
- * does too: on_conf_dup is called before librdkafka copies the resolver. So the copy remembers the application's own
- * resolver from the start, under any filter and without a map, and takes it when a client is made of it.
+ * The configuration of a running client (rd_kafka_conf) has that client's trampoline as its resolver, and so does a
+ * copy of it, because on_conf_dup is called before librdkafka copies the resolver. So on_conf_dup copies the
+ * application's own resolver, also with a filter and without a map, and a client of the copy uses it.
  */
 #include "plugin.h"
 
@@ -53,7 +53,7 @@ static rd_kafka_resp_err_t on_new(
                  TRAMPOLINES);
         client_log(client, LOG_ERR, words);
     }
-    /* The client's own copy of the configuration, whose callbacks are read when it connects. */
+    /* The client's own copy of the configuration; its callbacks are read when the client connects. */
     client->rdkafka.conf_set_resolve_cb((rd_kafka_conf_t *)conf, resolve);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
@@ -69,7 +69,7 @@ static rd_kafka_resp_err_t install(rd_kafka_conf_t *conf, struct client *client)
 static rd_kafka_resp_err_t on_conf_dup(rd_kafka_conf_t *new_conf, const rd_kafka_conf_t *old_conf,
                                        size_t filter_count, const char **filter, void *ic_opaque) {
     (void)old_conf, (void)filter;
-    /* What a filter lets through, librdkafka sets again. */
+    /* librdkafka sets again the properties that a filter keeps. */
     return install(new_conf, client_copy(ic_opaque, filter_count == 0));
 }
 

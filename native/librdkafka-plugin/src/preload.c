@@ -1,11 +1,11 @@
 /*
- * libbrokernat-preload.so: the plug-in for programs that cannot be configured. Preloaded, it stands before librdkafka's
- * rd_kafka_new and gives each configuration object the map of BROKERNAT_MAP (rules or file:/path) and the answer of
- * BROKERNAT_UNMAPPED (`pass` unless set: a program may talk to other clusters) just before the client is made.
+ * libbrokernat-preload.so: the plug-in for programs that cannot be configured. It replaces librdkafka's rd_kafka_new
+ * and sets the map of BROKERNAT_MAP (rules or file:/path) and the value of BROKERNAT_UNMAPPED (default `pass`, because
+ * a program may connect to other clusters) in each configuration object just before the client is created.
  *
- * Where the map cannot be applied, no client is made or the client dials nothing: it would send its login to whatever its
- * brokers advertise. A client that names the plug-in itself is left alone. Programs that find rd_kafka_new by dlsym (.NET, Ruby) or have
- * librdkafka linked statically (Go, Rust) do not come by here.
+ * If the map cannot be applied, no client is created or the client does not connect, because it would send its login to
+ * the advertised addresses. A client that names the plug-in itself is not changed. Programs that find rd_kafka_new by
+ * dlsym (.NET, Ruby) or link librdkafka statically (Go, Rust) do not call this library.
  */
 #include "map_text.h"
 #include "plugin.h"
@@ -20,8 +20,8 @@
 typedef rd_kafka_t *new_t(int type, rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
 typedef void *share_new_t(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
 
-/* The function that the caller's library depends on; RTLD_NEXT sees nothing that was loaded RTLD_LOCAL, as Python's
- * extension modules are, and might see another librdkafka. */
+/* The function of the library that the caller depends on. RTLD_NEXT does not find libraries loaded with RTLD_LOCAL,
+ * such as Python's extension modules, and may find another librdkafka. */
 static void *next(const char *name, void *self, const void *caller) {
     void *library = library_of(caller);
     void *found = library ? dlsym(library, name) : NULL;
@@ -31,7 +31,7 @@ static void *next(const char *name, void *self, const void *caller) {
     return found && found != self ? found : dlsym(RTLD_NEXT, name);
 }
 
-/* By its file: librdkafka tells interceptors of one name apart by their functions, and ours here are others. */
+/* Compares the file name: librdkafka compares interceptors of one name by their functions, which differ here. */
 static bool names_the_plugin(const rd_kafka_conf_t *conf, const struct rdkafka *rdkafka) {
     char paths[4096];
     size_t size = sizeof paths;
@@ -39,14 +39,14 @@ static bool names_the_plugin(const rd_kafka_conf_t *conf, const struct rdkafka *
            strstr(paths, "libbrokernat-rdkafka");
 }
 
-/* What a client is made of. */
+/* The arguments of a new client. */
 struct making {
     struct rdkafka rdkafka;
     rd_kafka_conf_t *conf;
-    bool ours; /* the program gave none */
+    bool ours; /* the program passed none */
 };
 
-/* False with the reason in words: no client may be made. */
+/* Returns false with the reason in words if no client may be created. */
 static bool add_map(struct making *making, const void *real, char *words, size_t size) {
     const char *map = getenv("BROKERNAT_MAP");
     const char *unmapped = getenv("BROKERNAT_UNMAPPED");
@@ -78,7 +78,7 @@ static bool add_map(struct making *making, const void *real, char *words, size_t
     if (names_the_plugin(making->conf, rdkafka)) {
         return true;
     }
-    /* A conflict: it was installed before, in an object of which no client came or in the one that this is a copy of. */
+    /* CONFLICT: it is installed already, in an object that did not become a client or in the original of this copy. */
     rd_kafka_resp_err_t error = plugin_install(making->conf, rdkafka);
     if (error && error != RD_KAFKA_RESP_ERR__CONFLICT) {
         snprintf(words, size, "brokernat: BROKERNAT_MAP cannot be applied: librdkafka's error %d", error);
@@ -91,7 +91,7 @@ static bool add_map(struct making *making, const void *real, char *words, size_t
     return true;
 }
 
-/* A client takes its configuration over; where there is none, ours is still ours. */
+/* A client owns its configuration. Without a client, we destroy ours. */
 static void *made(const struct making *making, void *client) {
     if (!client && making->ours) {
         making->rdkafka.conf_destroy(making->conf);

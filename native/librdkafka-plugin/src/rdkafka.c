@@ -10,7 +10,7 @@ void *library_of(const void *code) {
         return NULL;
     }
     void *library = dlopen(place.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    /* The program itself is not found by its name. */
+    /* dlopen does not find the program itself by its name. */
     return library ? library : dlopen(NULL, RTLD_LAZY);
 }
 

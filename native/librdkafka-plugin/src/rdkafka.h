@@ -1,10 +1,9 @@
 /*
- * The part of librdkafka's public interface that is used here, and how it is reached.
+ * The part of librdkafka's public interface that is used here, and its lookup.
  *
- * Nothing is linked: the plug-in must speak to the very librdkafka that loads it, of which a process may hold several,
- * and a Python wheel hides its own from the global scope. So the functions are looked up in the file that holds the
- * caller's address. Declared by hand from rdkafka.h (2.0 to 2.15, where all of it is the same), so that no header is
- * needed to build.
+ * Nothing is linked: the plug-in must use the librdkafka that loads it. A process may have several, and a Python wheel
+ * hides its own from the global scope. So the functions are looked up in the file that contains the caller's address.
+ * The declarations are copied from rdkafka.h (the same in 2.0 to 2.15), so that the build needs no header.
  */
 #ifndef BROKERNAT_RDKAFKA_H
 #define BROKERNAT_RDKAFKA_H
@@ -24,7 +23,7 @@ typedef enum {
     RD_KAFKA_RESP_ERR_NO_ERROR = 0,
 } rd_kafka_resp_err_t;
 
-/* As getaddrinfo(3); called without node, service and hints it frees the addresses. The opaque is the application's. */
+/* Like getaddrinfo(3); a call without node, service and hints frees the addresses. The opaque is the application's. */
 typedef int resolve_cb(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **addresses,
                        void *opaque);
 typedef void log_cb(const rd_kafka_t *rk, int level, const char *facility, const char *words);
@@ -60,10 +59,10 @@ struct rdkafka {
 #undef RDKAFKA_MEMBER
 };
 
-/* The library or program that holds a piece of code, as dlopen gives it; NULL where it is none. Given to dlclose. */
+/* The library or program that contains the code, as a handle of dlopen; NULL if there is none. Closed by dlclose. */
 void *library_of(const void *code);
 
-/* False with the reason in words where that library is no librdkafka from 2.0 on. */
+/* Returns false with the reason in words if the library is not librdkafka 2.0 or later. */
 bool rdkafka_find(void *library, struct rdkafka *rdkafka, char *words, size_t size);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * The text of one rule. The fault of a rule is the first one from top to bottom here; the twins are notation.py and
- * RuleParser.java, and tests/vectors/address_map/ holds all three to it.
+ * Parses one rule. All languages report the same fault of a rule, the first one in the order of the checks below; the
+ * twins are notation.py and RuleParser.java, and tests/vectors/address_map/ tests all three.
  */
 #include "rule.h"
 
-/* One side of a rule: a network, or a host with a port, a template in its place, or neither. */
+/* One side of a rule: a network, or a host with a port, with a template instead of it, or with neither. */
 struct side {
     bool network, subdomains, has_port, template;
     struct host host;

@@ -1,5 +1,5 @@
 /*
- * Slices of a text that is not ours: no copies, no terminating zero, so that a rule can be read where it stands.
+ * Slices of another text: no copies, no terminating zero, so that a rule is parsed in place.
  */
 #ifndef BROKERNAT_TEXT_H
 #define BROKERNAT_TEXT_H
@@ -13,7 +13,7 @@ struct text {
     size_t size;
 };
 
-/* For "%.*s". */
+/* Arguments for "%.*s". */
 #define TEXT(text) (int)(text).size, (text).at
 
 static inline struct text text_of(const char *zero_terminated) {
@@ -41,7 +41,7 @@ static inline bool text_has(struct text text, const char *word) {
     return false;
 }
 
-/* Splits at the first such character; without one the head is the whole text, the tail empty and the result false. */
+/* Splits at the first separator; without one the head is the whole text, the tail is empty and the result is false. */
 static inline bool text_split(struct text text, char separator, struct text *head, struct text *tail) {
     const char *found = text.size ? memchr(text.at, separator, text.size) : NULL;
     size_t size = found ? (size_t)(found - text.at) : text.size;
@@ -50,7 +50,7 @@ static inline bool text_split(struct text text, char separator, struct text *hea
     return found != NULL;
 }
 
-/* Without spaces and tabs around it; no other character counts as a blank. */
+/* Removes spaces and tabs around the text; no other character is a blank. */
 static inline struct text text_strip(struct text text) {
     while (text.size && (text.at[0] == ' ' || text.at[0] == '\t')) {
         text = text_from(text, 1);

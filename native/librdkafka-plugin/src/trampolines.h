@@ -1,8 +1,8 @@
 /*
- * A resolve callback of its own for each client.
+ * A separate resolve callback for each client.
  *
- * librdkafka hands the callback the application's opaque, which is not ours to replace, so nothing in the call says
- * which client asks; which function was called does. The pool is fixed at build time, because making functions at run
+ * librdkafka passes the application's opaque to the callback, and we must not replace it. So the arguments do not
+ * identify the client; the called function does. The pool is fixed at build time, because creating functions at run
  * time needs memory that is writable and executable, which hardened hosts forbid.
  */
 #ifndef BROKERNAT_TRAMPOLINES_H
@@ -12,14 +12,13 @@
 
 enum { TRAMPOLINES = 1024 };
 
-/* A callback that belongs to this client until it is returned; `refuse_all` where all are taken. A client has at most
- * one. */
+/* A callback for this client until it is returned; `refuse_all` if all are in use. A client has at most one. */
 resolve_cb *trampoline_take(struct client *client);
-/* Whose call it is cannot be known, so nothing is dialled. */
+/* Refuses every endpoint, because the client of the call is unknown. */
 resolve_cb refuse_all;
-/* Whether this is a callback of ours and not of the application. */
+/* Whether this callback is ours and not the application's. */
 bool is_trampoline(resolve_cb *resolve);
-/* Does nothing for a client that has none. */
+/* Does nothing for a client without one. */
 void trampoline_return(const struct client *client);
 
 #endif

@@ -9,7 +9,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.ArrayType;
 
-/** An array as an ARRAY. */
+/** Reads an array as an ARRAY. */
 final class ArrayReader extends ValueReader {
     private final ValueReader element;
 

@@ -7,11 +7,11 @@ import org.apache.avro.io.Decoder;
 import org.apache.avro.util.Utf8;
 
 /**
- * Avro's binary encoding in an array.
+ * Decodes Avro's binary encoding from an array.
  *
- * <p>Avro's own decoder believes a length before it has seen the bytes: five of them make it allocate two gigabytes.
- * Here no length and no count is larger than what is left. So an array of elements that take no bytes (null, a record
- * without fields) may not have more of them than there are bytes behind it.
+ * <p>Avro's own decoder trusts a length before it has the bytes: five bytes make it allocate two gigabytes. Here no
+ * length and no count is larger than the number of bytes left. So an array of elements without bytes (null, a record
+ * without fields) may not have more elements than there are bytes after the count.
  */
 final class AvroBytes extends Decoder {
     private final ByteCursor in = new ByteCursor();
@@ -109,7 +109,7 @@ final class AvroBytes extends Decoder {
         return readInt();
     }
 
-    /** How many elements follow in this block; a negative count has the block's length in bytes behind it. */
+    /** The number of elements in this block; a negative count is followed by the block's length in bytes. */
     private long block() throws IOException {
         long count = readLong();
         if (count < 0) {
@@ -122,7 +122,7 @@ final class AvroBytes extends Decoder {
         return count;
     }
 
-    /** Passes over blocks with a length; the count of the first one without. */
+    /** Skips blocks with a length; returns the count of the first one without. */
     private long skipped() throws IOException {
         long count = readLong();
         while (count < 0) {

@@ -11,14 +11,14 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** One Avro record in binary encoding to one row. Bytes behind it are a fault: they are the sign of another schema. */
+/** Decodes one Avro record in binary encoding to one row. Bytes after it are a fault: they indicate another schema. */
 final class AvroDecoder extends SchemaDecoder {
     private final Schema readerSchema;
     private final AvroReader.Row record;
     private final AvroBytes bytes = new AvroBytes();
     private final Map<Integer, ResolvingDecoder> resolvers = new HashMap<>();
 
-    /** @param registry null where values have no schema id. */
+    /** @param registry null if values have no schema id. */
     AvroDecoder(Schema readerSchema, StructType schema, Registry registry) {
         super(registry, schema.length());
         this.readerSchema = readerSchema;
@@ -33,7 +33,7 @@ final class AvroDecoder extends SchemaDecoder {
         try {
             ResolvingDecoder in = resolver(id, writerSchema);
             bytes.set(value, from);
-            // Also what a value before this one has left in the middle ends here.
+            // Also discards the state of an earlier value that was not read completely.
             in.configure(bytes);
             record.readInto(row, 1, in);
             in.drain();
@@ -44,7 +44,7 @@ final class AvroDecoder extends SchemaDecoder {
         } catch (AvroTypeException incompatible) {
             return incompatible(id, firstLine(incompatible.getMessage()));
         } catch (RuntimeException | StackOverflowError error) {
-            // Avro's parser takes a branch of a union or a symbol of an enumeration as it comes.
+            // Avro's parser does not check the index of a union's branch or of an enumeration's symbol.
             return malformed(id, "a union or an enumeration has no such member");
         }
     }

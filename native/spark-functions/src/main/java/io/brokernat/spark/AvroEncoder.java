@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** A struct in Avro's binary encoding, behind a zero byte and a schema's id where there is one. */
+/** Encodes a struct in Avro's binary encoding, after a zero byte and the schema's id if there is one. */
 final class AvroEncoder implements Encoder {
     private static final int HEADER = 5;
 

@@ -24,15 +24,15 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads the next value of a schema as one declared type, in Spark's own representation of it.
+ * Reads the next value of a schema as one declared type, in Spark's own representation.
  *
- * <p>What the writer's schema has otherwise (order, defaults, promotions) is the business of Avro's ResolvingDecoder;
- * no GenericRecord is made in between. The types are those of {@code config/avro_schema.py}.
+ * <p>Avro's ResolvingDecoder handles the differences of the writer's schema (order, defaults, promotions); no
+ * GenericRecord is created. The types are those of {@code config/avro_schema.py}.
  */
 interface AvroReader {
     Object read(ResolvingDecoder in) throws IOException;
 
-    /** @throws IllegalArgumentException the schema's values have another type */
+    /** @throws IllegalArgumentException if the schema's values have another type */
     static AvroReader of(Schema schema, DataType type, String label) {
         switch (schema.getType()) {
             case UNION:
@@ -179,7 +179,7 @@ interface AvroReader {
         return bytes;
     }
 
-    /** A record as a STRUCT; its fields are found by name, in any order. */
+    /** Reads a record as a STRUCT; fields are matched by name, in any order. */
     final class Row {
         private final AvroReader[] readers;
         private final int[] columns;

@@ -19,11 +19,11 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Writes the value at a place of a row, an array or a map as one schema has it; the twin of {@link AvroReader}. */
+/** Writes the value at an index of a row, an array or a map with one schema; the twin of {@link AvroReader}. */
 interface AvroWriter {
     void write(Encoder out, SpecializedGetters values, int place) throws IOException;
 
-    /** @throws IllegalArgumentException the type's values have another schema */
+    /** @throws IllegalArgumentException if the type's values have another schema */
     static AvroWriter of(Schema schema, DataType type, String label) {
         if (schema.getType() == Schema.Type.UNION) {
             return ofUnion(schema, type, label);

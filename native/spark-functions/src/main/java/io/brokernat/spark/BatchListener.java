@@ -2,17 +2,17 @@ package io.brokernat.spark;
 
 import java.util.Map;
 
-/** Is told of the batches that {@link KafkaSink} writes, on the driver; what it throws ends the query. */
+/** Callbacks of {@link KafkaSink}, on the driver; an exception ends the query. */
 public interface BatchListener {
-    /** A batch is about to be written: nothing of it has left. */
+    /** Called before the first write of a batch. */
     void begins();
 
     /**
-     * A batch is written and acknowledged, and not committed yet.
+     * Called after all records of a batch are acknowledged, before the batch is committed.
      *
-     * @param batch its number; 0 of a write that is not part of a stream.
-     * @param rows by {@code tags}, {@code filtered} or the cause of a dead letter; what did not occur is left out. Exact,
-     *     however often tasks were tried.
+     * @param batch its number; 0 for a write that is not part of a stream.
+     * @param rows the number of {@code tags}, {@code filtered} and dead letters of each cause, without zeros. Exact,
+     *     also with retried tasks.
      */
     void written(long batch, Map<String, Long> rows);
 }

@@ -11,11 +11,11 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The catalog of functions that {@code spark.sql.catalog.brokernat} names.
+ * The catalog of functions in {@code spark.sql.catalog.brokernat}.
  *
- * <p>A function of a catalog (SPARK-27658) takes and returns Spark's own row format, so that no value is converted on
- * the way, and PySpark reaches it by name alone. Its name carries its settings, because Spark binds a function to the
- * types of its arguments and not to their values: {@code brokernat.decode.json.`Europe/Berlin`.`{"type":"struct", …}`}.
+ * <p>A function of a catalog (SPARK-27658) takes and returns Spark's own row format, so no value is converted, and
+ * PySpark needs only its name. The name contains the settings, because Spark binds a function to the types of its
+ * arguments, not to their values: {@code brokernat.decode.json.`Europe/Berlin`.`{"type":"struct", …}`}.
  */
 public final class BrokernatFunctions implements FunctionCatalog {
     private String name;

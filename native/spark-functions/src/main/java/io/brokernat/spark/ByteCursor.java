@@ -5,9 +5,9 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Numbers and lengths in an array, as Avro and Protobuf have them in common.
+ * Reads numbers and lengths from an array, in the encoding that Avro and Protobuf share.
  *
- * <p>No length is larger than what is left, and nothing is allocated before its bytes are there.
+ * <p>No length is larger than the number of bytes left, and this is checked before memory is allocated.
  */
 class ByteCursor {
     private byte[] bytes;
@@ -24,7 +24,7 @@ class ByteCursor {
         return end - place;
     }
 
-    /** Passes over bytes and returns where they begin. */
+    /** Skips bytes and returns the index of the first. */
     int take(long length) throws IOException {
         if (length < 0) {
             throw new IOException("a length is negative");
@@ -37,7 +37,7 @@ class ByteCursor {
         return from;
     }
 
-    /** Begins a part of this length, such as a message inside of another; returns what {@link #leave} needs. */
+    /** Begins a part of this length, such as a nested message; returns the argument for {@link #leave}. */
     int enter(long length) throws IOException {
         int from = take(length);
         int before = end;
@@ -46,7 +46,7 @@ class ByteCursor {
         return before;
     }
 
-    /** Goes on behind a part that was read to its end. */
+    /** Continues after a part that was read completely. */
     void leave(int before) {
         end = before;
     }

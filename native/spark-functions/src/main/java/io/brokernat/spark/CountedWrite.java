@@ -14,10 +14,10 @@ import org.apache.spark.sql.connector.write.streaming.StreamingWrite;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A write that tells a listener how many rows were tags, were filtered, or were dead letters of each cause.
+ * A write that reports to a listener how many rows were tags, were filtered, or were dead letters of each cause.
  *
- * <p>Each task sends its counts with its commit message. Spark takes the message of one attempt of each task, so the sum
- * is exact however often tasks were tried.
+ * <p>Each task sends its counts with its commit message. Spark uses the message of one attempt of each task, so the sum
+ * is exact, also with retried tasks.
  */
 final class CountedWrite implements Write, BatchWrite, StreamingWrite {
     private final Factory factory;
@@ -32,7 +32,7 @@ final class CountedWrite implements Write, BatchWrite, StreamingWrite {
         this.listener = listener;
     }
 
-    /** All that plans show of it: the text of Spark's own write holds every option, and with them the password. */
+    /** The text in plans. That of Spark's own write contains every option, including the password. */
     @Override
     public String toString() {
         return description();
@@ -80,7 +80,7 @@ final class CountedWrite implements Write, BatchWrite, StreamingWrite {
         listener.written(batch, sum(messages));
     }
 
-    /** What was sent stays: the batch is run again. */
+    /** Sent records are not removed: the batch runs again. */
     @Override
     public void abort(WriterCommitMessage[] messages) {}
 
@@ -95,7 +95,7 @@ final class CountedWrite implements Write, BatchWrite, StreamingWrite {
         return sum;
     }
 
-    /** Of a batch or of a stream: Spark asks the one without an epoch, and the other with it. */
+    /** For batches and for streams: Spark calls the method with an epoch only for a stream. */
     private static final class Factory implements DataWriterFactory, StreamingDataWriterFactory {
         private static final long serialVersionUID = 1;
 

@@ -19,10 +19,10 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * One line of CSV (RFC 4180) to one row, its fields in the order of the columns.
+ * Decodes one line of CSV (RFC 4180) to one row; its fields are in the order of the columns.
  *
- * <p>A field that is empty and has no quotes is null. Types are as strict as those of JSON, because the fields are read
- * as the values of a JSON object: a number as a number where its column is one, and as a string otherwise.
+ * <p>An empty field without quotes is null. Types are as strict as those of JSON, because the fields become values of a
+ * JSON object: a valid number in a numeric column becomes a number, other text a string.
  */
 final class CsvDecoder implements Decoder {
     private static final JsonFactory JSON = new JsonFactory();
@@ -70,7 +70,7 @@ final class CsvDecoder implements Decoder {
         return Decoder.fault(names.length, "MalformedValue", message);
     }
 
-    /** The fields of a line, null for those that are empty; null where it is not one line. */
+    /** The fields of a line, null for empty ones; returns null if the text is not one line. */
     private List<String> fields(String line) {
         List<String> fields = new ArrayList<>(names.length);
         int end = line.endsWith("\r\n") ? line.length() - 2 : line.endsWith("\n") ? line.length() - 1 : line.length();

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** A {@link Decoder} as Spark calls it: BINARY to a struct of the fault and the columns of the {@link Format}. */
+/** Calls a {@link Decoder}: BINARY to a struct of the fault and the columns of the {@link Format}. */
 public final class DecodeFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
     private static final String FAULT = "brokernat_fault";
@@ -22,9 +22,9 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
         this.format = format;
     }
 
-    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
+    /** Spark calls a method of this name (ScalarFunction.MAGIC_METHOD_NAME) without a row around the argument. */
     public InternalRow invoke(byte[] value) {
-        // A task has a copy of its own, but the driver's is shared: a decoder too many does no harm.
+        // A task has its own copy, but the driver's is shared: creating a second decoder is harmless.
         Decoder ready = decoder;
         if (ready == null) {
             decoder = ready = format.decoder();
@@ -37,7 +37,7 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
         if (arguments.length() != 1 || !(arguments.fields()[0].dataType() instanceof BinaryType)) {
             throw new UnsupportedOperationException("decode takes one BINARY column, not " + arguments.simpleString());
         }
-        // A type that cannot be read from the format is refused while the query is analysed, and not by its tasks.
+        // A type that the format does not support fails in the analysis of the query, not in its tasks.
         decoder = format.decoder();
         return this;
     }
@@ -52,7 +52,7 @@ public final class DecodeFunction implements UnboundFunction, ScalarFunction<Int
         StructType fault = new StructType().add("kind", DataTypes.StringType).add("message", DataTypes.StringType);
         StructType result = new StructType().add(FAULT, fault);
         for (StructField field : format.columns.fields()) {
-            // Of a record with a fault every field is null, also one that is NOT NULL.
+            // In a record with a fault every field is null, also a NOT NULL one.
             result = result.add(field.name(), field.dataType(), true);
         }
         return result;

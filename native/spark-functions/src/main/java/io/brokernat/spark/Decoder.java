@@ -4,15 +4,15 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Reads values of one format; not safe for threads. */
+/** Decodes values of one format; not thread-safe. */
 interface Decoder {
     /**
-     * A record's value as a row: the fault (kind, message), null where there is none, and a field per column, all null
-     * beside a fault. Nothing that a value may hold makes it throw.
+     * A record's value as a row: the fault (kind, message), null if there is none, and a field per column, all null if
+     * there is a fault. No value makes it throw an exception.
      */
     InternalRow decode(byte[] value);
 
-    /** The row of a value that cannot be read. */
+    /** The row of a value that cannot be decoded. */
     static InternalRow fault(int columns, String kind, String message) {
         Object[] row = new Object[columns + 1];
         row[0] = new GenericInternalRow(new Object[] {UTF8String.fromString(kind), UTF8String.fromString(message)});

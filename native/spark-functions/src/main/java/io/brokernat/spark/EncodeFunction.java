@@ -9,10 +9,10 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A struct as {@link Encoder} writes it.
+ * Calls an {@link Encoder} for a struct.
  *
- * <p>A value that the schema has no place for (null, an unknown symbol) ends the task: a tag that was made may not
- * disappear, and it is no fault of the record that it was made of.
+ * <p>A value that the schema does not allow (null, an unknown symbol) fails the task: a tag must not disappear, and the
+ * source record has no fault.
  */
 public final class EncodeFunction implements UnboundFunction, ScalarFunction<byte[]> {
     private static final long serialVersionUID = 1;
@@ -23,16 +23,16 @@ public final class EncodeFunction implements UnboundFunction, ScalarFunction<byt
     private StructType type;
     private transient Encoder encoder;
 
-    /** @param id of the schema in a registry; null where values have none. */
+    /** @param id of the schema in a registry; null if values have none. */
     EncodeFunction(String format, String schema, Integer id) {
         this.format = format;
         this.schema = schema;
         this.id = id;
     }
 
-    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the argument. */
+    /** Spark calls a method of this name (ScalarFunction.MAGIC_METHOD_NAME) without a row around the argument. */
     public byte[] invoke(InternalRow tag) {
-        // Tasks of one JVM have copies of their own.
+        // Each task has its own copy.
         if (encoder == null) {
             encoder = Encoder.of(format, schema, id, type);
         }
@@ -45,7 +45,7 @@ public final class EncodeFunction implements UnboundFunction, ScalarFunction<byt
             throw new UnsupportedOperationException("encode takes one STRUCT column, not " + arguments.simpleString());
         }
         type = (StructType) arguments.fields()[0].dataType();
-        // A type that the schema does not have is refused while the query is analysed, and not by its tasks.
+        // A type that does not fit the schema fails in the analysis of the query, not in its tasks.
         Encoder.of(format, schema, id, type);
         return this;
     }

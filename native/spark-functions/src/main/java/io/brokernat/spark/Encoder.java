@@ -4,14 +4,14 @@ import org.apache.avro.Schema;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
-/** Writes rows as values of one format; not safe for threads. */
+/** Encodes rows as values of one format; not thread-safe. */
 interface Encoder {
-    /** @throws UnwritableException a column has a value that the schema has no place for */
+    /** @throws UnwritableException if the schema does not allow the value of a column */
     byte[] encode(InternalRow tag);
 
     /**
-     * @param id of the schema in a registry; null where values have none.
-     * @throws IllegalArgumentException the type has other columns than the schema, or the format is unknown
+     * @param id of the schema in a registry; null if values have none.
+     * @throws IllegalArgumentException if the type and the schema have different columns, or the format is unknown
      */
     static Encoder of(String format, String schema, Integer id, StructType type) {
         switch (format) {

@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A format with its settings, as the name of a function has them: {@code decode.FORMAT.SETTING….COLUMNS}.
+ * A format and its settings, from the name of a function: {@code decode.FORMAT.SETTING….COLUMNS}.
  *
- * <p>Classes of a format's own library are touched when its decoder is made, so a job needs the libraries of the
- * formats that it uses and no others.
+ * <p>The classes of a format's library are loaded when its decoder is created, so a job needs only the libraries of the
+ * formats that it uses.
  */
 abstract class Format implements Serializable {
     private static final long serialVersionUID = 1;
@@ -24,18 +24,18 @@ abstract class Format implements Serializable {
         this.name = String.join(",", name) + "," + columns.json();
     }
 
-    /** @throws IllegalArgumentException a column cannot be read from this format */
+    /** @throws IllegalArgumentException if a column cannot be read from this format */
     abstract Decoder decoder();
 
-    /** Two functions with equal names are one to Spark. */
+    /** Spark treats functions with equal names as one. */
     @Override
     public String toString() {
         return name;
     }
 
     /**
-     * @param settings behind {@code decode}
-     * @return null where no format has these settings
+     * @param settings after {@code decode}
+     * @return null if no format has these settings
      */
     static Format of(String[] settings, StructType columns) {
         String kind = String.join(".", Arrays.copyOf(settings, 1)) + settings.length;

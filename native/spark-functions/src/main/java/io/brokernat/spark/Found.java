@@ -5,13 +5,13 @@ import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.math.BigDecimal;
 
-/** What stands where another type was expected, in the words of a schema. */
+/** Describes a value of a wrong type with the type names of a schema. */
 final class Found {
     private static final int MOST_DIGITS = 38;
 
     private Found() {}
 
-    /** The kind and the text of a field of the object that a parser is about to read; {@code none} without it. */
+    /** The kind and the text of a field of the object that the parser reads next; {@code none} if it is missing. */
     static String inField(JsonParser in, String field, byte[] value, int characters) throws IOException {
         in.nextToken();
         for (String name = in.nextFieldName(); name != null; name = in.nextFieldName()) {
@@ -20,7 +20,7 @@ final class Found {
                 String kind = kind(in);
                 int from = (int) in.currentTokenLocation().getByteOffset();
                 in.skipChildren();
-                // A number's own text is made when it is asked for; until then the parser may stand in its middle.
+                // The parser reads a number completely only when its text is requested.
                 in.getTextLength();
                 int to = (int) in.currentLocation().getByteOffset();
                 return kind + " " + Utf8.beginning(value, from, to, characters);
@@ -30,7 +30,7 @@ final class Found {
         return "none";
     }
 
-    /** What a token is: STRING, BIGINT, DECIMAL(4,3), DOUBLE, BOOLEAN, OBJECT, ARRAY, or VOID for null. */
+    /** The kind of a token: STRING, BIGINT, DECIMAL(4,3), DOUBLE, BOOLEAN, OBJECT, ARRAY, or VOID for null. */
     static String kind(JsonParser in) throws IOException {
         switch (in.currentToken()) {
             case START_OBJECT:

@@ -12,22 +12,22 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * One JSON object to one row, strictly and in one pass: what does not have the declared type is a fault, never a null.
+ * Decodes one JSON object to one row, strictly and in one pass: a value of a wrong type is a fault, never a null.
  *
- * <p>The row holds the fault (kind, message), null where there is none, and a field per field of the schema; all of
- * them are null beside a fault. Syntax comes before types: a value that breaks off behind a wrong field is not JSON.
- * Of several wrong fields the first one of the schema is named. A record that is faulty for its types is read a
- * second time, to show what was found; so a value costs at most twice its size, whatever it holds.
+ * <p>The row contains the fault (kind, message), null if there is none, and a field per field of the schema, all null
+ * if there is a fault. Syntax errors come before type errors: a value that ends too early after a wrong field is not
+ * JSON. The message names the first wrong field of the schema. A record with a wrong type is parsed a second time to
+ * show the value found, so a value is parsed at most twice.
  */
 final class JsonDecoder implements Decoder {
     private static final int SHOWN = 80;
 
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            // Names come from records: kept for ever, or refused for how they hash, they would be somebody's weapon.
+            // Names come from records: interning them, or failing on hash collisions, would allow denial of service.
             .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
             .disable(JsonFactory.Feature.FAIL_ON_SYMBOL_HASH_OVERFLOW)
-            // A string is bounded by the record that it is in. Depth and digits of a number keep Jackson's limits (1,000).
+            // The record's size bounds its strings. Nesting depth and digits of a number keep Jackson's limits (1,000).
             .streamReadConstraints(StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build())
             .build();
 
@@ -50,7 +50,7 @@ final class JsonDecoder implements Decoder {
         if (!Utf8.isValid(value)) {
             return fault("MalformedValue", "the value is not UTF-8");
         }
-        // Jackson takes a byte order mark away and would read UTF-16 by its zeros; JSON in UTF-8 begins with neither.
+        // Jackson skips a byte order mark and detects UTF-16 by zero bytes; JSON in UTF-8 begins with neither.
         if (value[0] == 0 || value[0] == (byte) 0xEF || value.length > 1 && value[1] == 0) {
             return notJson(value);
         }

@@ -23,14 +23,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * A row as JSON in UTF-8, as {@code to_json} writes it, nulls included; times have six digits behind the second.
+ * Encodes a row as JSON in UTF-8 like {@code to_json}, with nulls; times have six digits after the second.
  *
- * <p>{@code to_json} makes characters, a string, a UTF8String and its bytes, and formats times by patterns.
+ * <p>Avoids the steps of {@code to_json}: characters, a string, a UTF8String and its bytes, and patterns for times.
  */
 final class JsonEncoder {
     private static final JsonFactory JSON = new JsonFactory();
 
-    /** Writes the value at a place of a row, an array or a map. */
+    /** Writes the value at an index of a row, an array or a map. */
     private interface Writer {
         void write(JsonGenerator out, SpecializedGetters values, int place) throws IOException;
     }
@@ -38,7 +38,7 @@ final class JsonEncoder {
     private final Writer[] writers;
     private final SerializableString[] names;
 
-    /** @throws IllegalArgumentException a type that {@code to_json} has to write */
+    /** @throws IllegalArgumentException if only {@code to_json} can write the type */
     JsonEncoder(StructType type, ZoneId zone) {
         StructField[] fields = type.fields();
         writers = new Writer[fields.length];
@@ -151,7 +151,7 @@ final class JsonEncoder {
         if (Utf8.isValid(bytes)) {
             out.writeUTF8String(bytes, 0, bytes.length);
         } else {
-            // A cast of BINARY makes such text; JSON cannot hold it.
+            // A cast of BINARY can create invalid UTF-8, which JSON cannot contain.
             out.writeString(text.toString());
         }
     }

@@ -16,10 +16,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A Kafka sink for batches and streams that tells a {@link BatchListener} what it writes.
+ * A Kafka sink for batches and streams that reports its writes to a {@link BatchListener}.
  *
- * <p>Options and producers are those of Spark's own sink. Rows are counted where they leave for the producer, because an
- * {@code Observation} of them would copy every row once more. A row without a topic is counted and not written.
+ * <p>Options and producers are those of Spark's own sink. Rows are counted when they are sent to the producer, because
+ * an {@code Observation} would copy every row once more. A row without a topic is counted and not written.
  */
 public final class KafkaSink implements TableProvider {
     private static final String SPARKS_OWN = "org.apache.spark.sql.kafka010.KafkaSourceProvider";
@@ -28,19 +28,19 @@ public final class KafkaSink implements TableProvider {
 
     private final TableProvider kafka;
 
-    /** @throws ReflectiveOperationException where Spark has no Kafka connector */
+    /** @throws ReflectiveOperationException if Spark has no Kafka connector */
     public KafkaSink() throws ReflectiveOperationException {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         ClassLoader loader = context == null ? KafkaSink.class.getClassLoader() : context;
         kafka = (TableProvider) Class.forName(SPARKS_OWN, true, loader).getDeclaredConstructor().newInstance();
     }
 
-    /** Lets {@code listener} hear of the writes whose option {@code brokernat.listener} is {@code id}. */
+    /** Registers the listener of writes whose option {@code brokernat.listener} is {@code id}. */
     public static void listen(String id, BatchListener listener) {
         LISTENERS.put(id, listener);
     }
 
-    /** Ends what {@link #listen} began. */
+    /** Removes the listener of {@link #listen}. */
     public static void forget(String id) {
         LISTENERS.remove(id);
     }
@@ -68,7 +68,7 @@ public final class KafkaSink implements TableProvider {
         }
 
         @Override
-        @SuppressWarnings("deprecation") // Spark 3.5 has no other
+        @SuppressWarnings("deprecation") // Spark 3.5 has no other method
         public StructType schema() {
             return table.schema();
         }

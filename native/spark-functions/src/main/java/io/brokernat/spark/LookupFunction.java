@@ -18,10 +18,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The row of a table by its key: what a broadcast join finds, with a table that outlives the query's batches.
+ * Finds the row of a table by its key, like a broadcast join, but keeps the table between the query's batches.
  *
- * <p>Spark makes the table of a join anew for each batch of a stream. This one is Spark's as well, and is the same for
- * as long as a version of a reference stands.
+ * <p>For each batch of a stream, Spark builds the table of a join again. This table is also Spark's, but is built once
+ * for each version of a reference.
  */
 public final class LookupFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
@@ -42,10 +42,10 @@ public final class LookupFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     /**
-     * Lets functions of this driver find a table by name, for as long as somebody has what this returns. Spark removes
-     * the table where no query has it any more either.
+     * Registers a table by name for functions of this driver, as long as the returned object is referenced. After that,
+     * Spark removes the table when no query uses it.
      *
-     * @param relation its rows are a key, STRING or BIGINT, and a struct; one row a key.
+     * @param relation with rows of a key (STRING or BIGINT) and a struct; one row per key.
      * @param columns of the struct, as JSON.
      */
     public static LookupFunction hold(String table, Broadcast<HashedRelation> relation, String columns) {
@@ -55,14 +55,14 @@ public final class LookupFunction implements UnboundFunction, ScalarFunction<Int
         return held;
     }
 
-    /** The function of a table; null where there is none of that name. */
+    /** The function of a table; null if no table has this name. */
     static LookupFunction of(String table) {
         WeakReference<LookupFunction> known = HELD.get(table);
         LookupFunction held = known == null ? null : known.get();
         return held == null ? null : new LookupFunction(table, held.relation, held.columns);
     }
 
-    /** Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME). */
+    /** Spark calls a method of this name (ScalarFunction.MAGIC_METHOD_NAME). */
     public InternalRow invoke(UTF8String text) {
         if (text == null) {
             return null;
@@ -73,7 +73,7 @@ public final class LookupFunction implements UnboundFunction, ScalarFunction<Int
         return struct(found.getValue(key.getRow()));
     }
 
-    /** The same for keys that are whole numbers. */
+    /** The same for BIGINT keys. */
     public InternalRow invoke(long number) {
         return struct(rows().getValue(number));
     }
@@ -83,7 +83,7 @@ public final class LookupFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     private HashedRelation rows() {
-        // A task has a copy of its own, but the driver's is shared: a copy too many does no harm.
+        // A task has its own copy, but the driver's is shared: creating a second copy is harmless.
         HashedRelation ready = rows;
         if (ready == null) {
             key = new UnsafeRowWriter(1, 64);

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** An object as a MAP from STRING. */
+/** Reads an object as a MAP with STRING keys. */
 final class MapReader extends ValueReader {
     private final ValueReader element;
 

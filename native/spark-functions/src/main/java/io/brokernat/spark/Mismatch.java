@@ -1,14 +1,14 @@
 package io.brokernat.spark;
 
-/** What is wrong with the types of one record, or of a part of it: the first mismatch in the order of the schema. */
+/** The first type mismatch of one record, or of a part of it, in the order of the schema. */
 final class Mismatch {
-    /** Null as long as everything has its type. */
+    /** Null if there is no mismatch. */
     String sentence;
 
-    /** The place in the schema of the outermost field that {@code sentence} is about. */
+    /** The index in the schema of the outermost field with the mismatch. */
     int field;
 
-    /** Of two mismatches of one value the first one counts. */
+    /** Keeps the first mismatch of a value. */
     void first(String found) {
         if (sentence == null) {
             sentence = found;

@@ -2,7 +2,7 @@ package io.brokernat.spark;
 
 import java.io.IOException;
 
-/** A value that has its schema's type and does not fit into its column. */
+/** A value has the type of its schema but does not fit into its column. */
 final class MismatchException extends IOException {
     private static final long serialVersionUID = 1;
 

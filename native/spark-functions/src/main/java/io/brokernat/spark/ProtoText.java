@@ -14,10 +14,10 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * A {@code .proto} text, which a registry gives, as the library has it: it reads descriptors and no text.
+ * Converts a registry's {@code .proto} text to a descriptor, because the library reads only descriptors.
  *
- * <p>What says nothing of the bytes of a message (options, services, extensions, reserved numbers) is passed over. Names
- * of types stay as they are: {@link ProtobufSchema} links them.
+ * <p>Skips everything that does not affect the bytes of a message (options, services, extensions, reserved numbers).
+ * Type names are not resolved: {@link ProtobufSchema} links them.
  */
 final class ProtoText {
     private static final Set<String> SCALARS = Set.of(
@@ -28,12 +28,12 @@ final class ProtoText {
 
     private final StreamTokenizer tokens;
     private final FileDescriptorProto.Builder file = FileDescriptorProto.newBuilder();
-    /** Of a text in quotes with the first of them; empty behind the last one. */
+    /** Empty at the end of the text. A string has its opening quote, as a double one, and no closing one. */
     private String token;
     private boolean isProto3;
     private int level;
 
-    /** A text that cannot be read. */
+    /** A text that cannot be parsed. */
     static final class UnreadableException extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -48,8 +48,8 @@ final class ProtoText {
     }
 
     /**
-     * @param path by which others import it
-     * @throws UnreadableException it is no such text, or has an edition
+     * @param path by which other files import it
+     * @throws UnreadableException if the text is not a {@code .proto} file, or has an edition
      */
     static FileDescriptorProto parse(String path, String text) {
         ProtoText reader = new ProtoText(text);
@@ -126,7 +126,7 @@ final class ProtoText {
         }
     }
 
-    /** Passes over all up to the end of a statement, or of the block that it ends with. */
+    /** Skips to the end of a statement, or of the block that ends it. */
     private void skipStatement() {
         int depth = 0;
         while (true) {
@@ -139,7 +139,7 @@ final class ProtoText {
         }
     }
 
-    /** Passes over {@code [deprecated = true]}. */
+    /** Skips options such as {@code [deprecated = true]}. */
     private void skipOptions() {
         if (!token.equals("[")) {
             return;
@@ -233,7 +233,7 @@ final class ProtoText {
                     readField(message);
             }
         }
-        // As protoc does: behind the oneofs of the text one for each field that is `optional` in proto3.
+        // Like protoc, adds a oneof for each `optional` field of proto3, after the oneofs of the text.
         for (FieldDescriptorProto.Builder field : message.getFieldBuilderList()) {
             if (field.getProto3Optional()) {
                 field.setOneofIndex(message.getOneofDeclCount());
@@ -264,7 +264,7 @@ final class ProtoText {
         String type = typeName();
         DescriptorProto.Builder entry = null;
         if (type.equals("map") && took("<")) {
-            // What protoc makes of a map: repeated messages of a key and a value.
+            // Like protoc, converts a map to repeated messages with a key and a value.
             entry = message.addNestedTypeBuilder();
             entry.getOptionsBuilder().setMapEntry(true);
             setType(entry.addFieldBuilder().setName("key").setNumber(1).setLabel(Label.LABEL_OPTIONAL), typeName());

@@ -9,13 +9,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Protobuf's stream over an array, and what it is too generous with: it cuts tags and lengths of more than 32 bits, and
- * reads numbers that go on behind their tenth byte.
+ * Protobuf's stream over an array, with stricter checks: the stream truncates tags and lengths of more than 32 bits,
+ * and accepts numbers of more than ten bytes.
  */
 final class ProtobufBytes {
     private static final List<Integer> FIRST = List.of(0);
 
-    /** The depth at which Protobuf's own libraries give up. */
+    /** The depth limit of Protobuf's own libraries. */
     private static final int MOST_GROUPS = 100;
 
     CodedInputStream stream;
@@ -26,13 +26,13 @@ final class ProtobufBytes {
         this.bytes = bytes;
         this.from = from;
         stream = CodedInputStream.newInstance(bytes, from, bytes.length - from);
-        // Without a limit a part may be longer than what is left: the library looks for one alone.
+        // Without a limit the library accepts a part that is longer than the bytes left.
         stream.pushLimit(bytes.length - from);
     }
 
     long varint() throws IOException {
         long value = stream.readRawVarint64();
-        // Ten bytes are a number below zero. The library takes some tenth bytes that say that another one follows.
+        // Only negative numbers have ten bytes. The library accepts some tenth bytes with a continuation bit.
         if (value < 0 && bytes[from + stream.getTotalBytesRead() - 1] < 0) {
             throw new IOException("a number has more than ten bytes");
         }
@@ -43,7 +43,7 @@ final class ProtobufBytes {
         return CodedInputStream.decodeZigZag64(varint());
     }
 
-    /** The number of the next field, times eight, and its wire type. */
+    /** The number of the next field, times eight, plus its wire type. */
     int tag() throws IOException {
         long tag = varint();
         if (tag >>> 32 != 0 || tag >>> 3 == 0) {
@@ -63,17 +63,17 @@ final class ProtobufBytes {
         return (int) length;
     }
 
-    /** Begins a part that has its length in front; returns what {@code popLimit} needs to go on behind it. */
+    /** Begins a length-delimited part; returns the argument for {@code popLimit} after it. */
     int enter() throws IOException {
         return stream.pushLimit(length());
     }
 
-    /** The library looks whether they are there before it makes an array for them. */
+    /** The library checks the length before it allocates the array. */
     byte[] delimited() throws IOException {
         return stream.readRawBytes(length());
     }
 
-    /** Passes over the field of a tag. */
+    /** Skips the field of a tag. */
     void skip(int tag) throws IOException {
         skip(tag, 1);
     }
@@ -115,7 +115,7 @@ final class ProtobufBytes {
         }
     }
 
-    /** Confluent's path to a message in its file: how many numbers, then these; one zero byte stands for the first. */
+    /** Confluent's path to a message in its file: a count and that many indexes; one zero byte means the first. */
     List<Integer> index() throws IOException {
         long count = zigzag();
         if (count == 0) {
@@ -132,7 +132,7 @@ final class ProtobufBytes {
         return path;
     }
 
-    /** An error of the library, of which no others come from an array, in words of ours. */
+    /** Our message for an error of the library; an array causes no other errors. */
     static IOException shown(InvalidProtocolBufferException error) {
         boolean isNumber = error.getMessage().contains("varint");
         return new IOException(isNumber ? "a number has more than ten bytes" : "the value ends too early");

@@ -10,16 +10,16 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 
-/** One Protobuf message to one row; behind a schema's id stands the place of the message in this schema. */
+/** Decodes one Protobuf message to one row; after the schema's id follows the path of the message in this schema. */
 final class ProtobufDecoder extends SchemaDecoder {
     private final Descriptor message;
     private final ProtobufMessage own;
     private final ProtobufBytes bytes = new ProtobufBytes();
 
-    /** By id and the message's place: a ProtobufMessage, or a sentence that says why there is none. */
+    /** By id and the message's path: a ProtobufMessage, or the reason why there is none. */
     private final Map<Integer, Map<List<Integer>, Object>> readers = new HashMap<>();
 
-    /** @param registry null where values have no schema id. */
+    /** @param registry null if values have no schema id. */
     ProtobufDecoder(Descriptor message, Registry registry) {
         super(registry, message.getFields().size());
         this.message = message;

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * A struct as a Protobuf message, behind a zero byte, a schema's id and the place of the message in this schema where
- * there is an id.
+ * Encodes a struct as a Protobuf message. If there is an id, it comes after a zero byte, the schema's id and the path
+ * of the message in this schema.
  */
 final class ProtobufEncoder implements Encoder {
     private static final int ID_BYTES = 4;
@@ -35,7 +35,7 @@ final class ProtobufEncoder implements Encoder {
         }
     }
 
-    /** Confluent writes one zero byte in place of the path of the first message. */
+    /** For the first message, Confluent writes one zero byte instead of its path. */
     private static void writeIndex(CodedOutputStream out, List<Integer> path) throws IOException {
         if (path.equals(List.of(0))) {
             out.writeRawByte(0);

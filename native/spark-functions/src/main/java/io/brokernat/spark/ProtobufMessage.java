@@ -14,24 +14,24 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 
 /**
- * A message as a STRUCT, by Protobuf's rules: fields in any order, the last of a single field counts, those of a
- * repeated field are collected, parts of a message are put together, a member of a oneof removes the others, a field
- * that no column needs is passed over.
+ * Reads a message as a STRUCT, by Protobuf's rules: fields come in any order, the last value of a single field is used,
+ * values of a repeated field are collected, parts of a message are merged, a member of a oneof removes the others, a
+ * field without a column is skipped.
  *
  * <p>Fields of writer and columns are matched by their numbers.
  */
 final class ProtobufMessage extends ProtobufReader {
     private static final int MOST_DENSE = 256;
 
-    /** A field for each column. */
+    /** One field per column. */
     private final Field[] columns;
 
-    /** The fields by their numbers up to {@link #MOST_DENSE}, null where no column needs one; the others. */
+    /** The fields by number up to {@link #MOST_DENSE}, null if no column needs one; {@link #sparse} has the others. */
     private final Field[] dense;
 
     private final Map<Integer, Field> sparse = new LinkedHashMap<>();
 
-    /** @throws IncompatibleException a column cannot be made of what is written */
+    /** @throws IncompatibleException if a column cannot be read from the writer's message */
     ProtobufMessage(Descriptor written, Descriptor wanted, String label) {
         super(WireFormat.WIRETYPE_LENGTH_DELIMITED);
         List<FieldDescriptor> fields = wanted.getFields();
@@ -77,7 +77,7 @@ final class ProtobufMessage extends ProtobufReader {
         return finished(new Object[columns.length]);
     }
 
-    /** Reads fields until the part ends that was entered; the first column is {@code row[offset]}. */
+    /** Reads fields to the end of the current part; the first column is {@code row[offset]}. */
     void readInto(Object[] row, int offset, ProtobufBytes in) throws IOException {
         while (!in.stream.isAtEnd()) {
             int tag = in.tag(), number = tag >>> 3;
@@ -94,14 +94,14 @@ final class ProtobufMessage extends ProtobufReader {
         }
     }
 
-    /** What was read to what the columns hold. */
+    /** Converts the read values to those of the columns. */
     void finish(Object[] row, int offset) throws IOException {
         for (int column = 0; column < columns.length; column++) {
             row[offset + column] = columns[column].finished(row[offset + column]);
         }
     }
 
-    /** What a field without a value is: empty, a fault, null, or its type's zero. */
+    /** The value of a missing field: empty, a fault, null, or its type's zero. */
     enum Kind {
         MAP, REPEATED, REQUIRED, OPTIONAL, IMPLICIT;
 
@@ -113,7 +113,7 @@ final class ProtobufMessage extends ProtobufReader {
         }
     }
 
-    /** One column, and the writer's field that it is made of. */
+    /** One column and the writer's field for it. */
     private static final class Field {
         final int number;
         final int column;
@@ -124,7 +124,7 @@ final class ProtobufMessage extends ProtobufReader {
         private final ProtobufReader value;
         private final ProtobufReader key;
 
-        /** @param written null where the writer's message does not have it */
+        /** @param written null if the writer's message does not have it */
         Field(FieldDescriptor written, FieldDescriptor wanted, String label) {
             this.label = label;
             column = wanted.getIndex();
@@ -138,7 +138,7 @@ final class ProtobufMessage extends ProtobufReader {
             if (isWritten && !amount(written).equals(amount(wanted))) {
                 throw new IncompatibleException(label, "it is written as " + amount(written) + ", expected " + amount(wanted));
             }
-            // What is not written is zero, null or empty, and that depends on the column alone.
+            // A field that is not written is zero, null or empty, which depends only on the column.
             FieldDescriptor source = isWritten ? written : wanted;
             if (kind == Kind.MAP) {
                 Descriptor from = source.getMessageType(), to = wanted.getMessageType();
@@ -156,7 +156,7 @@ final class ProtobufMessage extends ProtobufReader {
             return members.stream().filter(each -> each != field).mapToInt(FieldDescriptor::getIndex).toArray();
         }
 
-        /** What a label means for the wire. */
+        /** How often a field may occur. */
         private static String amount(FieldDescriptor field) {
             return field.isMapField() ? "map" : field.isRepeated() ? "repeated" : "a single value";
         }

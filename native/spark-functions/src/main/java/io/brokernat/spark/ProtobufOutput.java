@@ -5,11 +5,11 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Arrays;
 
-/** A message, or a part of one, that is written before its length is known. */
+/** A buffer for a message, or a part of one, whose length is not known before. */
 final class ProtobufOutput extends ByteArrayOutputStream {
     private final CodedOutputStream out = CodedOutputStream.newInstance(this, 256);
 
-    /** Begins anew: what a value before this one has left in the middle goes. */
+    /** Clears the buffer, which may have a part of an earlier value. */
     CodedOutputStream begin() throws IOException {
         out.flush();
         count = 0;
@@ -26,14 +26,14 @@ final class ProtobufOutput extends ByteArrayOutputStream {
         other.write(buf, 0, count);
     }
 
-    /** With its length in front. */
+    /** Writes the length first. */
     void copyDelimitedTo(CodedOutputStream other) throws IOException {
         out.flush();
         other.writeUInt32NoTag(count);
         other.write(buf, 0, count);
     }
 
-    /** Whether all of it is the zero of a type: one byte of a number or a length, or the bytes of a fixed one. */
+    /** Whether it is the zero of a type: one zero byte of a number or a length, or those of a fixed-size number. */
     boolean isZero(int most) throws IOException {
         out.flush();
         boolean isZero = count <= most;

@@ -17,14 +17,14 @@ import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Reads one value of a writer's type as a column has it, in Spark's own representation.
+ * Reads one value of a writer's type as the type of a column, in Spark's own representation.
  *
- * <p>A number is converted where the column holds it. Protobuf's libraries cut what is too large; here it is a fault.
+ * <p>A number is converted if the column can hold it. Protobuf's libraries truncate larger ones; here they are a fault.
  */
 abstract class ProtobufReader {
     private static final int DECIMAL_DIGITS = 20;
 
-    /** How the writer's type is on the wire. */
+    /** The wire type of the writer's type. */
     final int wire;
 
     ProtobufReader(int wire) {
@@ -32,21 +32,21 @@ abstract class ProtobufReader {
     }
 
     /**
-     * The next value.
+     * Reads the next value.
      *
-     * @param before of the same field in the same record, or null: a message that comes in parts is put together.
+     * @param before the earlier value of the same field in the same record, or null: parts of a message are merged.
      */
     abstract Object read(ProtobufBytes in, Object before) throws IOException;
 
-    /** What the column gets of all that was read. */
+    /** Converts the read value to that of the column. */
     Object finished(Object read) throws IOException {
         return read;
     }
 
-    /** What is read of no bytes. */
+    /** The value of an empty encoding. */
     abstract Object zero() throws IOException;
 
-    /** The schemas of writer and columns differ in a way that values cannot be converted. */
+    /** Values cannot be converted from the writer's schema to the columns. */
     static final class IncompatibleException extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -74,9 +74,9 @@ abstract class ProtobufReader {
     }
 
     /**
-     * The reader of one value; labels of fields are not looked at.
+     * The reader of one value; ignores the labels of fields.
      *
-     * @throws IncompatibleException the one cannot be read as the other
+     * @throws IncompatibleException if the written type cannot be read as the wanted one
      */
     static ProtobufReader of(FieldDescriptor written, FieldDescriptor wanted, String label) {
         boolean isSameKind = written.getType() == wanted.getType();
@@ -108,7 +108,7 @@ abstract class ProtobufReader {
         throw new IncompatibleException(label, "it is written as " + types);
     }
 
-    /** Null where there is none. */
+    /** Null if there is none. */
     private static ProtobufReader ofScalar(Type written, Type wanted, String label) {
         int wire = WireFormat.FieldType.valueOf(written.name()).getWireType();
         boolean isText = written == Type.STRING || written == Type.BYTES;
@@ -149,13 +149,13 @@ abstract class ProtobufReader {
 
     private static ProtobufReader ofEnum(EnumDescriptor written, EnumDescriptor wanted, String label) {
         Map<Integer, UTF8String> symbols = new HashMap<>();
-        // Of two symbols with one number (allow_alias) the first counts.
+        // Of two symbols with one number (allow_alias) the first is used.
         for (EnumValueDescriptor each : written.getValues()) {
             symbols.putIfAbsent(each.getNumber(), UTF8String.fromString(each.getName()));
         }
         UTF8String first = UTF8String.fromString(wanted.getValues().get(0).getName());
         return of(WireFormat.WIRETYPE_VARINT, first, in -> {
-            // Longer numbers are cut, as Protobuf does: an enumeration is an int32 without a promise of its length.
+            // Longer numbers are truncated, like in Protobuf: an enumeration is an int32 of any encoded length.
             int number = (int) in.varint();
             UTF8String symbol = symbols.get(number);
             if (symbol == null) {
@@ -187,12 +187,12 @@ abstract class ProtobufReader {
         return Decimal.apply(new BigDecimal(number), DECIMAL_DIGITS, 0);
     }
 
-    /** Integers of one type that another type must hold. */
+    /** Converts integers of one type to another and checks their range. */
     private static final class Integers {
         private static final List<Long> OF_32 = List.of((long) Integer.MIN_VALUE, (long) Integer.MAX_VALUE);
         private static final List<Long> OF_U32 = List.of(0L, 0xFFFFFFFFL);
         private static final List<Long> OF_64 = List.of(Long.MIN_VALUE, Long.MAX_VALUE);
-        /** As far as a signed number goes. */
+        /** Up to the largest signed number. */
         private static final List<Long> OF_U64 = List.of(0L, Long.MAX_VALUE);
 
         static final Map<Type, List<Long>> RANGES = Map.of(

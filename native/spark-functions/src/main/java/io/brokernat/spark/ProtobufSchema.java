@@ -27,9 +27,9 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Messages of linked files, and how they go to Python and come from there; {@code protobuf_schema.py} has the form. */
+/** Links files of messages, and converts messages from and to the JSON of {@code protobuf_schema.py}. */
 final class ProtobufSchema {
-    /** The files that every Protobuf library brings, and that no registry lists as references. */
+    /** The files that every Protobuf library has, and that no registry lists as references. */
     private static final List<FileDescriptor> LIBRARY = List.of(
             AnyProto.getDescriptor(), DurationProto.getDescriptor(), EmptyProto.getDescriptor(),
             FieldMaskProto.getDescriptor(), StructProto.getDescriptor(), TimestampProto.getDescriptor(),
@@ -37,7 +37,7 @@ final class ProtobufSchema {
 
     private ProtobufSchema() {}
 
-    /** A message with its file's imports, as Python gives it. */
+    /** The message of Python's JSON, which includes the imports of its file. */
     static Descriptor of(String json) {
         Map<String, Object> content = RegistryAnswer.object(json.getBytes(StandardCharsets.UTF_8));
         try {
@@ -51,9 +51,9 @@ final class ProtobufSchema {
     }
 
     /**
-     * Links files of which none imports a later one. A type of an import that is not there is one without fields.
+     * Links files that import only earlier ones. A type of a missing import becomes a message without fields.
      *
-     * @throws DescriptorValidationException a file has what Protobuf does not allow
+     * @throws DescriptorValidationException if Protobuf does not allow a file
      */
     static FileDescriptor[] linked(List<FileDescriptorProto> files) throws DescriptorValidationException {
         Map<String, FileDescriptor> known = new LinkedHashMap<>();
@@ -75,7 +75,7 @@ final class ProtobufSchema {
         return messages.stream().flatMap(each -> Stream.concat(Stream.of(each), all(each.getNestedTypes())));
     }
 
-    /** The message at a place in a file, {@code [1, 0]} being the first one inside of the second; or null. */
+    /** The message at a path in a file; {@code [1, 0]} is the first one inside the second. Null if there is none. */
     static Descriptor at(FileDescriptor file, List<Integer> index) {
         List<Descriptor> messages = file.getMessageTypes();
         Descriptor found = null;
@@ -100,7 +100,7 @@ final class ProtobufSchema {
         return index;
     }
 
-    /** The messages inside of another that have a place: Protobuf makes one of each map and group, and these have none. */
+    /** The nested messages with an index in a path. Those that Protobuf creates for maps and groups have none. */
     private static List<Descriptor> inside(Descriptor message) {
         List<Descriptor> found = new ArrayList<>(message.getNestedTypes());
         for (FieldDescriptor field : message.getFields()) {
@@ -111,7 +111,7 @@ final class ProtobufSchema {
         return found;
     }
 
-    /** What {@link #of} reads. */
+    /** The JSON for {@link #of}. */
     static String json(Descriptor message) {
         Map<String, FileDescriptorProto> files = new LinkedHashMap<>();
         addFiles(files, message.getFile());
@@ -127,7 +127,7 @@ final class ProtobufSchema {
         files.put(file.getName(), copy.build());
     }
 
-    /** As protoc writes a message: types of fields by their full names, which a text does not have. */
+    /** The message with the full names of field types, like protoc's; a text does not have them. */
     private static DescriptorProto withFullNames(Descriptor message) {
         DescriptorProto.Builder copy = message.toProto().toBuilder().clearNestedType();
         message.getNestedTypes().forEach(each -> copy.addNestedType(withFullNames(each)));
@@ -141,7 +141,7 @@ final class ProtobufSchema {
         return copy.build();
     }
 
-    /** The message or the enumeration that a field is of; null of a scalar. */
+    /** The message or the enumeration of a field; null for a scalar. */
     private static GenericDescriptor type(FieldDescriptor field) {
         switch (field.getJavaType()) {
             case MESSAGE:
@@ -153,7 +153,7 @@ final class ProtobufSchema {
         }
     }
 
-    /** The name of a field's type, as a schema has it. */
+    /** The name of a field's type, as in a schema. */
     static String typeName(FieldDescriptor field) {
         GenericDescriptor type = type(field);
         return type == null ? field.getType().name().toLowerCase(Locale.ROOT) : type.getFullName();

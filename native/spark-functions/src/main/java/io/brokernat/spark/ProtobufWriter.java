@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Writes the value at a place of a row, an array or a map as one type of Protobuf, without its tag; the twin of
+ * Writes the value at an index of a row, an array or a map as one type of Protobuf, without its tag; the twin of
  * {@link ProtobufReader}.
  */
 abstract class ProtobufWriter {
@@ -140,7 +140,7 @@ abstract class ProtobufWriter {
             boolean isDuration = known.getName().equals("Duration");
             return of(WireFormat.WIRETYPE_LENGTH_DELIMITED, (out, values, place) -> {
                 long micros = values.getLong(place);
-                // A duration before zero has both numbers below zero, a time before 1970 the first alone.
+                // A negative duration has two negative numbers; a time before 1970 only negative seconds.
                 long seconds = isDuration ? micros / MICROS : Math.floorDiv(micros, MICROS);
                 if (!isDuration && (seconds < WellKnownReader.FIRST_SECOND || seconds > WellKnownReader.LAST_SECOND)) {
                     throw unwritable(label, "it is not of the years 1 to 9999");
@@ -163,7 +163,7 @@ abstract class ProtobufWriter {
         });
     }
 
-    /** A STRUCT as a message; zeros of a field whose absence means zero are not written. */
+    /** Writes a STRUCT as a message, without zeros of fields whose absence means zero. */
     static final class Message extends ProtobufWriter {
         private final Field[] fields;
         private final int size;
@@ -237,7 +237,7 @@ abstract class ProtobufWriter {
             zeros = wire == WireFormat.WIRETYPE_FIXED64 ? 8 : wire == WireFormat.WIRETYPE_FIXED32 ? 4 : 1;
         }
 
-        /** Whether there was a value. */
+        /** Returns whether there was a value. */
         boolean write(CodedOutputStream out, SpecializedGetters row) throws IOException {
             if (row.isNullAt(column)) {
                 if (kind == ProtobufMessage.Kind.OPTIONAL) {
@@ -266,7 +266,7 @@ abstract class ProtobufWriter {
             return true;
         }
 
-        /** Numbers are packed: a reader of either syntax takes both forms. */
+        /** Packs numbers, because readers of proto2 and proto3 accept both forms. */
         private void writeArray(CodedOutputStream out, ArrayData array) throws IOException {
             boolean isPacked = value.wire != WireFormat.WIRETYPE_LENGTH_DELIMITED;
             CodedOutputStream target = isPacked ? part.begin() : out;

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A value as it is, in one column: BINARY, or STRING where it must be UTF-8. */
+/** Returns a value unchanged in one column: BINARY, or STRING, which must be UTF-8. */
 final class RawDecoder implements Decoder {
     private final boolean isText;
 

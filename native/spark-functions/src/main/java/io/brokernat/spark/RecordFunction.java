@@ -19,20 +19,20 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The record that a row becomes in the sink: its tag, its dead letter, or none.
+ * Creates a row's record for the sink: its tag, its dead letter, or none.
  *
- * <p>Topic, key, value and headers of both in one call, and not in expressions: these would be some 9,000 bytes of
- * generated code in one method, and a JVM never compiles a method of more than 8,000 (HotSpot's HugeMethodLimit).
+ * <p>One call returns topic, key, value and headers of both. Expressions would be some 9,000 bytes of generated code in
+ * one method, and a JVM never compiles a method of more than 8,000 (HotSpot's HugeMethodLimit).
  *
- * <p>The headers that a record came with are kept, except those of our own names, which another pipeline may have
- * written, or an earlier round. A dead letter's own are those of Kafka Connect (DeadLetterQueueReporter, KIP-298), so
- * that tools that read its dead letters read ours; key and value are the bytes of the record that came. Connect's stack
- * trace is not written: nothing was thrown.
+ * <p>The source record's headers are kept, except those with our own names, which another pipeline or an earlier run
+ * may have written. The headers of a dead letter are those of Kafka Connect (DeadLetterQueueReporter, KIP-298), so
+ * tools that read Connect's dead letters can read ours; key and value are the bytes of the source record. Connect's
+ * stack trace is not written, because there is no exception.
  */
 public final class RecordFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
 
-    /** Begins the names of both headers with coordinates. */
+    /** The prefix of both headers with coordinates. */
     private static final UTF8String SOURCE = UTF8String.fromString("brokernat-src");
     private static final UTF8String SOURCE_TIMESTAMP = UTF8String.fromString("brokernat-src-timestamp");
     private static final UTF8String CONNECT = UTF8String.fromString("__connect.errors.");
@@ -62,27 +62,26 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     /**
-     * Spark looks for this name (ScalarFunction.MAGIC_METHOD_NAME) and calls it without a row around the arguments.
+     * Spark calls a method of this name (ScalarFunction.MAGIC_METHOD_NAME) without a row around the arguments.
      *
      * @param source {@code brokernat_src} of the row.
      * @param key of the tag; may be null.
-     * @param tag its columns; null where the row is none.
-     * @param fault kind and message; null where the record is well.
-     * @param value as the record came.
-     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row that is neither a tag
-     *     nor has a fault.
+     * @param tag its columns; null if the row is not a tag.
+     * @param fault kind and message; null if the record has no fault.
+     * @param value of the source record.
+     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row without tag and fault.
      */
     public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
     }
 
-    /** The same for tags whose value is made already, of types that JSON is not written of here. */
+    /** The same for tags that are already encoded: {@link JsonEncoder} does not support their format or types. */
     public InternalRow invoke(InternalRow source, byte[] key, byte[] tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, tag);
     }
 
     private JsonEncoder encoder() {
-        // A task has a copy of its own, but the driver's is shared: an encoder too many does no harm.
+        // A task has its own copy, but the driver's is shared: creating a second encoder is harmless.
         JsonEncoder ready = encoder;
         if (ready == null) {
             encoder = ready = new JsonEncoder((StructType) inputTypes[TAG], zone);
@@ -113,7 +112,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         return row(deadLetters, source.isNullAt(KEY) ? null : source.getBinary(KEY), value, headers, kind);
     }
 
-    /** What the record came with, and its coordinates; {@code more} is how many will be added. */
+    /** The source record's headers and coordinates; {@code more} is the number of headers to be added. */
     private static List<Object> headers(InternalRow source, boolean isDeadLetter, int more) {
         ArrayData given = source.getArray(HEADERS);
         List<Object> headers = new ArrayList<>(given.numElements() + more);
@@ -159,7 +158,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
             inputTypes[place] = fields[place].dataType();
         }
         if (inputTypes[TAG] instanceof StructType) {
-            // A type that JSON is not written of here is refused while the query is analysed, and not by its tasks.
+            // A type that JsonEncoder does not support fails in the analysis of the query, not in its tasks.
             encoder = new JsonEncoder((StructType) inputTypes[TAG], zone);
         }
         return this;

@@ -21,10 +21,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * What a task writes with: rows go from Spark's memory to the producer, and are counted.
+ * The writer of a task: sends rows from Spark's memory to the producer, and counts them.
  *
- * <p>The producers are those that Spark's Kafka sink keeps for its tasks. Its own writer ({@code KafkaRowWriter}) copies
- * each row twice more, because it must make do with columns in any order and of any type.
+ * <p>The producers are those that Spark's Kafka sink keeps for its tasks. Spark's own writer ({@code KafkaRowWriter})
+ * copies each row twice more, because it accepts columns in any order and of any type.
  */
 final class RecordWriter implements DataWriter<InternalRow> {
     private static final String TAGS = "tags", FILTERED = "filtered";
@@ -51,7 +51,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
         producer = cached.producer();
     }
 
-    /** Where a row has what; {@code cause} is null in a tag. */
+    /** The column indexes of a row; {@code cause} is null in a tag. */
     static final class Columns implements Serializable {
         private static final long serialVersionUID = 1;
 
@@ -70,7 +70,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
         }
     }
 
-    /** What a task says when it has ended: its rows by what they were. */
+    /** The commit message of a task: the number of its rows by kind. */
     static final class Counted implements WriterCommitMessage {
         private static final long serialVersionUID = 1;
 
@@ -109,13 +109,13 @@ final class RecordWriter implements DataWriter<InternalRow> {
         return headers;
     }
 
-    /** Topics, causes and names of headers are few and come again and again. */
+    /** Caches strings: topics, causes and names of headers are few. */
     private String text(UTF8String text) {
         String known = texts.get(text);
         if (known == null) {
             known = text.toString();
             if (texts.size() < MOST_TEXTS) {
-                // Spark uses the memory of a row again.
+                // Spark reuses the memory of a row.
                 texts.put(text.copy(), known);
             }
         }
@@ -136,7 +136,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
         return new Counted(rows);
     }
 
-    /** What was sent stays: the batch is run again. */
+    /** Sent records are not removed: the batch runs again. */
     @Override
     public void abort() {}
 
@@ -153,7 +153,7 @@ final class RecordWriter implements DataWriter<InternalRow> {
 
     private void throwFailure() throws IOException {
         if (failure instanceof RuntimeException) {
-            // Of Kafka's own classes, which tell what may pass and what may not.
+            // Keeps Kafka's exception class, which shows whether a retry may help.
             throw (RuntimeException) failure;
         }
         if (failure != null) {

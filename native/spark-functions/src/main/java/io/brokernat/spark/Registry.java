@@ -25,17 +25,17 @@ import org.apache.avro.SchemaParseException;
 /**
  * A schema registry with Confluent's API, as one pipeline uses it.
  *
- * <p>A schema never changes, so each is asked for once by a JVM, and the last {@link #MOST_SCHEMAS} are kept. An id that
- * the registry does not have is asked for again after a while: it may have been written a moment ago.
+ * <p>A schema never changes, so a JVM requests each one once and keeps the last {@link #MOST_SCHEMAS}. An unknown id is
+ * requested again after a while, because its schema may be new.
  *
- * <p>Only an answer of the registry's own that it has no such schema is a fault of the record. Everything else that is
- * not a schema (no connection, no login, another server behind the URL) is the pipeline's problem: it is tried again
- * where that may help, and then the task fails, so that no record is blamed for it.
+ * <p>Only the registry's own answer that it has no such schema is a fault of the record. Any other response without a
+ * schema (no connection, no login, another server behind the URL) is the pipeline's problem: the request is retried if
+ * that may help, then the task fails, and no record becomes a dead letter for it.
  */
 public final class Registry implements Serializable {
     private static final long serialVersionUID = 1;
 
-    /** Names of formats, as registries have them. */
+    /** The registries' names of formats. */
     static final String AVRO = "AVRO", PROTOBUF = "PROTOBUF";
 
     static final int MOST_SCHEMAS = 1_000;
@@ -44,7 +44,7 @@ public final class Registry implements Serializable {
     private static final long LONGEST_PAUSE_MILLIS = 5_000;
     private static final long UNKNOWN_FOR_NANOS = 10_000_000_000L;
 
-    /** By the name that functions have them under; names and not URLs and logins, because Spark shows functions. */
+    /** By the name in functions; not by URL and login, because Spark shows functions. */
     private static final Map<String, Registry> NAMED = new ConcurrentHashMap<>();
 
     private static final Map<Map.Entry<Registry, String>, Cache> CACHES = new ConcurrentHashMap<>();
@@ -62,12 +62,12 @@ public final class Registry implements Serializable {
     }
 
     /**
-     * Makes a registry known to this JVM; called from Python on the driver.
+     * Adds a registry to this JVM; called from Python on the driver.
      *
-     * @param address {@code host:port} to dial in place of the URL's; null for the URL's own.
+     * @param address {@code host:port} to dial instead of the URL's; null for the URL's own.
      * @param authorization the value of the header; null without a login.
      * @param stopsOnUnknown whether an id that the registry does not have fails the task.
-     * @return the name under which functions have it.
+     * @return the name for functions.
      */
     public static String add(String url, String address, String authorization, boolean stopsOnUnknown) {
         Registry added = new Registry(url, address, authorization, stopsOnUnknown);
@@ -92,7 +92,7 @@ public final class Registry implements Serializable {
         return found;
     }
 
-    /** The registry has no schema of an id that the decoder reads; a fault of the record. */
+    /** The registry has no schema with this id that the decoder can read; a fault of the record. */
     static final class UnknownSchemaException extends Exception {
         private static final long serialVersionUID = 1;
 
@@ -105,8 +105,8 @@ public final class Registry implements Serializable {
      * The schema of an id.
      *
      * @param format {@link #AVRO} for a {@link Schema}, or {@link #PROTOBUF} for a {@link FileDescriptor}.
-     * @throws UnknownSchemaException the registry has none of this id, or one of another format.
-     * @throws RegistryException it could not be asked; or it has none, and that is to end the task.
+     * @throws UnknownSchemaException if the registry has none with this id, or one of another format.
+     * @throws RegistryException if the registry cannot be used, or has none and {@code stopsOnUnknown} is set.
      */
     Object schema(int id, String format) throws UnknownSchemaException {
         Object found = cache(format).get(id, () -> look(id, format));
@@ -122,10 +122,10 @@ public final class Registry implements Serializable {
     /**
      * The newest schema of a subject; called from Python on the driver.
      *
-     * @param message of Protobuf, the full name; null for the only one.
-     * @return its id and its text: of Avro the schema with all that it refers to, of Protobuf the message with its descriptors;
-     *     null where there is no such subject.
-     * @throws RegistryException the registry could not be asked, or its schema is another.
+     * @param message the full name of a Protobuf message; null for the only one.
+     * @return its id and its text: the Avro schema with its references, or the Protobuf message with its descriptors;
+     *     null if there is no such subject.
+     * @throws RegistryException if the registry or its schema cannot be used.
      */
     public static String[] newest(String name, String subject, String format, String message) {
         Map<String, Object> answer = named(name).get("/subjects/" + encoded(subject) + "/versions/latest");
@@ -158,15 +158,15 @@ public final class Registry implements Serializable {
      * The id of an Avro schema in a subject; called from Python on the driver.
      *
      * @param registers whether a schema that the subject does not have becomes its next version.
-     * @return null where the subject does not have it.
-     * @throws RegistryException the registry could not be asked, or refuses the schema.
+     * @return null if the subject does not have it.
+     * @throws RegistryException if the registry cannot be used or rejects the schema.
      */
     public static Integer idOf(String name, String subject, String schema, boolean registers) {
         String path = "/subjects/" + encoded(subject) + (registers ? "/versions" : "");
         Map<String, String> body = Map.of("schema", schema);
         Map<String, Object> answer = named(name).ask(path, body);
         if (answer == null && !registers) {
-            // Apicurio compares texts unless it is told to compare schemas; Confluent's registry compares these anyway.
+            // Without `normalize` Apicurio compares texts, not schemas; Confluent's registry always compares schemas.
             answer = named(name).ask(path + "?normalize=true", body);
         }
         return answer == null ? null : Integer.valueOf((String) answer.get("id"));
@@ -176,7 +176,7 @@ public final class Registry implements Serializable {
         return CACHES.computeIfAbsent(Map.entry(this, format), unknown -> new Cache());
     }
 
-    /** A schema, or why there is none. */
+    /** A schema, or the reason why there is none. */
     private Object look(int id, String format) {
         Map<String, Object> answer = get("/schemas/ids/" + id);
         if (answer == null) {
@@ -185,7 +185,7 @@ public final class Registry implements Serializable {
         return parsed(answer, format, "the schema with the id " + id);
     }
 
-    /** The schema of an answer, or why there is none; {@code what} says which one. */
+    /** The schema of an answer, or the reason why there is none; {@code what} names it. */
     private Object parsed(Map<String, Object> answer, String format, String what) {
         Object type = answer.getOrDefault("schemaType", AVRO);
         if (!type.equals(format)) {
@@ -201,7 +201,7 @@ public final class Registry implements Serializable {
     }
 
     private Schema avro(Map<String, Object> answer) {
-        // Defaults of a writer are of no use to a reader.
+        // A reader does not use a writer's defaults.
         Schema.Parser parser = new Schema.Parser().setValidateDefaults(false);
         Map<String, String> texts = new LinkedHashMap<>();
         addReferences(texts, answer);
@@ -223,7 +223,7 @@ public final class Registry implements Serializable {
         return linked[linked.length - 1];
     }
 
-    /** Adds the texts that a schema refers to by their names, the innermost first. */
+    /** Adds the texts of a schema's references by their names, the innermost first. */
     private void addReferences(Map<String, String> texts, Map<String, Object> answer) {
         for (Object each : (List<?>) answer.getOrDefault("references", List.of())) {
             Map<?, ?> reference = (Map<?, ?>) each;
@@ -250,9 +250,9 @@ public final class Registry implements Serializable {
     }
 
     /**
-     * An object of the registry, null where it has none such; asked for until there is an answer.
+     * Requests an object of the registry until there is an answer; null if it has no such object.
      *
-     * @param body the texts of a JSON object to send by POST; null for GET.
+     * @param body the strings of a JSON object to send by POST; null for GET.
      */
     private Map<String, Object> ask(String path, Map<String, String> body) {
         long started = System.nanoTime();
@@ -264,7 +264,7 @@ public final class Registry implements Serializable {
                 if (answer.status == 200 && answer.content != null) {
                     return answer.content;
                 }
-                // The registry's own codes begin so: of subject, version, schema. A 404 of something else has none.
+                // The registry's own codes begin with 404 (subject, version, schema). Another server's 404 has none.
                 Object code = answer.content == null ? null : answer.content.get("error_code");
                 if (answer.status == 404 && code != null && code.toString().matches("404\\d\\d")) {
                     return null;
@@ -316,7 +316,7 @@ public final class Registry implements Serializable {
         return "Registry[" + url + "]";
     }
 
-    /** What is known of each id: a schema, or a sentence that says why there is none, and for how long that counts. */
+    /** The result for each id: a schema, or the reason why there is none, and until when that is valid. */
     private static final class Cache {
         private final Map<Integer, Object> known = new LinkedHashMap<>(16, 0.75f, true) {
             private static final long serialVersionUID = 1;
@@ -328,7 +328,7 @@ public final class Registry implements Serializable {
         };
         private final Map<Integer, Long> unknownUntil = new LinkedHashMap<>();
 
-        /** One question at a time: the tasks of a JVM mostly want the same answer. */
+        /** One request at a time, because the tasks of a JVM usually need the same schema. */
         Object get(int id, Supplier<Object> ask) {
             Object found = look(id);
             if (found != null) {

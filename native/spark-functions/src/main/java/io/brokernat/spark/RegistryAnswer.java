@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** What a registry answers one request: a status, and a JSON object without its nulls. */
+/** The answer of a registry to one request: a status, and a JSON object without its nulls. */
 final class RegistryAnswer {
     private static final int CONNECT_MILLIS = 5_000;
     private static final int READ_MILLIS = 10_000;
@@ -24,7 +24,7 @@ final class RegistryAnswer {
 
     final int status;
 
-    /** Null where the body is no JSON object. Numbers are text, as they are written. */
+    /** Null if the body is not a JSON object. Numbers are strings, as written. */
     final Map<String, Object> content;
 
     private RegistryAnswer(int status, Map<String, Object> content) {
@@ -35,17 +35,17 @@ final class RegistryAnswer {
     /**
      * Sends a request and reads its answer.
      *
-     * @param address {@code host:port} to dial in place of the URL's; null for the URL's own.
+     * @param address {@code host:port} to dial instead of the URL's; null for the URL's own.
      * @param authorization the value of the header; null without a login.
-     * @param body the texts of a JSON object to send by POST; null for GET.
-     * @throws IOException there is no answer.
+     * @param body the strings of a JSON object to send by POST; null for GET.
+     * @throws IOException if there is no answer.
      */
     static RegistryAnswer to(URL asked, String address, String authorization, Map<String, String> body)
             throws IOException {
         HttpURLConnection connection = RegistryConnection.open(asked, address);
         connection.setConnectTimeout(CONNECT_MILLIS);
         connection.setReadTimeout(READ_MILLIS);
-        // A login is for the host that was named, and for no other.
+        // A redirect must not send the login to another host.
         connection.setInstanceFollowRedirects(false);
         connection.setUseCaches(false);
         connection.setRequestProperty("Accept", "application/vnd.schemaregistry.v1+json, application/json");
@@ -73,7 +73,7 @@ final class RegistryAnswer {
         }
     }
 
-    /** Null where the bytes are no JSON object. */
+    /** Null if the bytes are not a JSON object. */
     static Map<String, Object> object(byte[] body) {
         try (JsonParser in = JSON.createParser(body)) {
             return in.nextToken() == JsonToken.START_OBJECT ? object(in) : null;

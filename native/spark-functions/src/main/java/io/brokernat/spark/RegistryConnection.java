@@ -10,10 +10,10 @@ import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * A connection to a URL that is dialled at another address, as an address map says.
+ * Connects to a URL at another address, for an address map.
  *
- * <p>With TLS the certificate is checked for the URL's own host, and that name is sent (SNI): what stands at the address
- * only forwards. Java's client takes both from the URL that it dials, but leaves them to its socket factory.
+ * <p>With TLS the certificate is verified for the URL's own host, and SNI sends that name, because the server at the
+ * address only forwards. Java's client takes both from the URL that it dials, but its socket factory can replace them.
  */
 final class RegistryConnection extends SSLSocketFactory {
     private final SSLSocketFactory factory = HttpsURLConnection.getDefaultSSLSocketFactory();
@@ -36,7 +36,7 @@ final class RegistryConnection extends SSLSocketFactory {
         return connection;
     }
 
-    /** The one call of Java's client: TLS over a connection that it has made. */
+    /** The only method that Java's client calls: TLS over its open connection. */
     @Override
     public Socket createSocket(Socket connected, String host, int port, boolean autoClose) throws IOException {
         int namedPort = named.getPort() < 0 ? named.getDefaultPort() : named.getPort();

@@ -1,6 +1,6 @@
 package io.brokernat.spark;
 
-/** A registry could not be asked, or its answer ends the run: nothing that a record is to blame for. */
+/** A registry cannot be used, or its answer ends the run; not a fault of a record. */
 class RegistryException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -1,6 +1,6 @@
 package io.brokernat.spark;
 
-/** A registry was away, or refused for now: another attempt may work. */
+/** A registry is unavailable or rejects requests for now: a retry may succeed. */
 final class RegistryNotAvailableException extends RegistryException {
     private static final long serialVersionUID = 1;
 

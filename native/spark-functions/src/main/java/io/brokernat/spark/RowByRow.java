@@ -20,11 +20,11 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * A transform made of projections and filters, applied to all records and not only to those without a fault.
+ * Applies a transform of projections and filters to all records, not only to those without a fault.
  *
- * <p>A pipeline gives the transform the records that are well, and what it drops is gone from the frame. Written beside
- * it, the dead letters would make Spark read and decode the source a second time. So its plan is put together anew: no
- * row is dropped, a column tells which are kept, and the transform's expressions are computed for these alone.
+ * <p>A pipeline gives the transform the records without a fault, and the result does not have the rows that it drops.
+ * With a separate frame of dead letters, Spark would read and decode the source a second time. So this class builds a
+ * new plan: it drops no row, a column marks the kept rows, and the transform's expressions are computed only for these.
  */
 public final class RowByRow {
     private final LogicalPlan records;
@@ -44,14 +44,14 @@ public final class RowByRow {
     /**
      * The transform's plan over all records.
      *
-     * @param records analysed, with a column {@code fault}, null where a record is well, and a column {@code value}.
+     * @param records analysed, with a column {@code fault}, null if a record has no fault, and a column {@code value}.
      * @param well the records without a fault, as the transform got them.
-     * @param transformed what it returned, analysed.
-     * @param kept the name of the BOOLEAN column to add: true where the row is one of {@code transformed}.
+     * @param transformed the transform's result, analysed.
+     * @param kept the name of the BOOLEAN column to add: true if the row is one of {@code transformed}.
      * @return a plan with the columns of {@code transformed}, {@code fault}, {@code value} and {@code kept}, a row per
-     *     record; null where the transform holds anything but projections and filters, or a Python function, which
-     *     Spark would call with the rows that are not kept too; null with Scala 2.12 (Spark 3.5), whose collections
-     *     are other classes.
+     *     record. Null if the transform has other operators than projections and filters, or a Python function, which
+     *     Spark would also call for the rows that are not kept. Null with Scala 2.12 (Spark 3.5), which has other
+     *     collection classes.
      */
     public static LogicalPlan over(
             LogicalPlan records, LogicalPlan well, LogicalPlan transformed, String fault, String value, String kept) {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 
-/** The readers of values that have no parts: one for each kind of JSON token that a type may be written as. */
+/** The readers of values without parts: one for each kind of JSON token of a type. */
 final class ScalarReaders {
     private ScalarReaders() {}
 
@@ -39,7 +39,7 @@ final class ScalarReaders {
         }
     }
 
-    /** TINYINT to BIGINT: a number without point and exponent that fits. */
+    /** TINYINT to BIGINT: a number without point and exponent, in the range of the type. */
     static final class OfInteger extends ValueReader {
         private final int bytes;
 
@@ -67,7 +67,7 @@ final class ScalarReaders {
         }
     }
 
-    /** FLOAT and DOUBLE: the nearest one, unless that is infinite. */
+    /** FLOAT and DOUBLE: the nearest value, which must be finite. */
     static final class OfFloat extends ValueReader {
         private final boolean isFloat;
 
@@ -90,7 +90,7 @@ final class ScalarReaders {
         }
     }
 
-    /** DECIMAL: all digits in front of the point and all that count behind it fit. */
+    /** DECIMAL: all digits before the point and all significant ones after it must fit. */
     static final class OfDecimal extends ValueReader {
         private final int precision;
         private final int scale;
@@ -112,7 +112,7 @@ final class ScalarReaders {
             } catch (NumberFormatException | ArithmeticException exponent) {
                 return null;
             }
-            // Compared before the scale is set: 1e999999999 is a few bytes until then.
+            // Checked before the scale is set, which expands 1e999999999 to all its digits.
             long whole = (long) exact.precision() - exact.scale();
             if (exact.signum() != 0 && (whole > precision - scale || exact.scale() > scale)) {
                 return null;
@@ -121,7 +121,7 @@ final class ScalarReaders {
         }
     }
 
-    /** DATE, TIMESTAMP, TIMESTAMP_NTZ: text as Spark's casts read it, if it begins with a date, yyyy-MM-dd. */
+    /** DATE, TIMESTAMP, TIMESTAMP_NTZ: text that Spark's casts read and that begins with a date, yyyy-MM-dd. */
     static final class OfTime extends ValueReader {
         private final String type;
         private final boolean isTimestamp;
@@ -139,7 +139,7 @@ final class ScalarReaders {
             if (in.currentToken() != JsonToken.VALUE_STRING) {
                 return null;
             }
-            // A cast is generous: "2026" is a date to it, and "12:30" is half past twelve of whatever day it is now.
+            // A cast also reads "2026" as a date, and "12:30" as a time of the current day.
             int from = in.getTextOffset();
             char[] text = in.getTextCharacters();
             if (in.getTextLength() < 10 || text[from + 4] != '-' || text[from + 7] != '-') {
@@ -161,7 +161,7 @@ final class ScalarReaders {
                 case "timestamp_ntz":
                     return value(DateTimeUtils.stringToTimestampWithoutTimeZone(utf8));
                 default:
-                    // The cast to DATE takes anything behind a T or a blank.
+                    // The cast to DATE accepts any text after a T or a blank.
                     boolean well = in.getTextLength() == 10 || DateTimeUtils.stringToTimestamp(utf8, zone).isDefined();
                     return well ? value(DateTimeUtils.stringToDate(utf8)) : null;
             }

@@ -5,10 +5,10 @@ import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * One record of a schema to one row.
+ * Decodes one record of a schema to one row.
  *
- * <p>With a registry a value begins with a zero byte and the four bytes of its schema's id (Confluent's wire format);
- * each value is read by the schema that it was written with. Without one, all values are written with the schema of the
+ * <p>With a registry a value begins with a zero byte and the four bytes of its schema's id (Confluent's wire format),
+ * and is read with the schema that it was written with. Without one, all values are written with the schema of the
  * columns.
  */
 abstract class SchemaDecoder implements Decoder {
@@ -16,7 +16,7 @@ abstract class SchemaDecoder implements Decoder {
     static final int MOST_SCHEMAS = 1_000;
     private static final int HEADER = 5;
 
-    /** Null where values have no schema id. */
+    /** Null if values have no schema id. */
     final Registry registry;
     final int columns;
 
@@ -28,9 +28,9 @@ abstract class SchemaDecoder implements Decoder {
     /**
      * The row of a record.
      *
-     * @param from where it begins in the value.
+     * @param from the index of its first byte in the value.
      * @param id of its schema, or {@link #NO_ID}.
-     * @throws IOException the bytes are not of the schema, or {@link MismatchException}.
+     * @throws IOException if the bytes do not fit the schema, or {@link MismatchException}.
      */
     abstract InternalRow record(byte[] value, int from, int id) throws IOException, Registry.UnknownSchemaException;
 

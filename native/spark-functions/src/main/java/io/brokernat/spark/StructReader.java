@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** An object as a STRUCT. Names compare with case; those that the schema does not know are passed over. */
+/** Reads an object as a STRUCT. Names are case-sensitive; names that are not in the schema are skipped. */
 final class StructReader extends ValueReader {
     private final Map<String, Integer> places = new HashMap<>();
     private final ValueReader[] readers;
@@ -46,7 +46,7 @@ final class StructReader extends ValueReader {
         return new GenericInternalRow(row);
     }
 
-    /** Reads the object that begins at the parser's token; its first field goes to {@code row[offset]}. */
+    /** Reads the object at the parser's token; its first field goes to {@code row[offset]}. */
     void readInto(Object[] row, int offset, JsonParser in, Mismatch mismatch) throws IOException {
         String before = mismatch.sentence;
         String worst = null;

@@ -8,9 +8,9 @@ import java.time.Year;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 
-/** Times of the usual form, {@code yyyy-MM-ddTHH:mm:ss[.ffffff](Z|+hh:mm)}, to and from microseconds without a pattern. */
+/** Converts times {@code yyyy-MM-ddTHH:mm:ss[.ffffff](Z|+hh:mm)} to and from microseconds without a pattern. */
 final class Times {
-    /** No time: the value is out of the range of Spark's TIMESTAMP. */
+    /** Not a time: the value is outside the range of Spark's TIMESTAMP. */
     static final long UNUSUAL = Long.MIN_VALUE;
 
     private static final long MICROS = 1_000_000;
@@ -19,7 +19,7 @@ final class Times {
 
     private Times() {}
 
-    /** Microseconds since 1970; {@link #UNUSUAL} where the text has another form, or may not be a time at all. */
+    /** Microseconds since 1970; {@link #UNUSUAL} if the text has another form or may not be a valid time. */
     static long parsed(char[] text, int from, int length) {
         if (length <= UP_TO_SECONDS
                 || text[from + 4] != '-'
@@ -62,7 +62,7 @@ final class Times {
         return (seconds - offset) * MICROS + fraction;
     }
 
-    /** Seconds of {@code +hh:mm}. */
+    /** The seconds of {@code +hh:mm}. */
     private static int offset(char[] text, int place, int end) {
         if (end - place != 6 || text[place] != '+' && text[place] != '-' || text[place + 3] != ':') {
             return Integer.MIN_VALUE;
@@ -75,7 +75,7 @@ final class Times {
         return text[place] == '-' ? -seconds : seconds;
     }
 
-    /** The number of two digits; so far below zero that a hundred times more stays below where they are none. */
+    /** The number of two digits; -1,000 if they are not digits. */
     private static int two(char[] text, int place) {
         int tens = text[place] - '0', ones = text[place + 1] - '0';
         return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -1_000 : tens * 10 + ones;
@@ -96,7 +96,7 @@ final class Times {
         return text(date(local), (int) Math.floorMod(local, DAY), (int) Math.floorMod(micros, MICROS), offset);
     }
 
-    /** {@code yyyy-MM-ddTHH:mm:ss.ffffff} of microseconds since 1970 in whatever zone. */
+    /** {@code yyyy-MM-ddTHH:mm:ss.ffffff} of microseconds since 1970, without a zone. */
     static byte[] local(long micros) {
         long seconds = Math.floorDiv(micros, MICROS);
         return text(date(seconds), (int) Math.floorMod(seconds, DAY), (int) Math.floorMod(micros, MICROS), null);
@@ -106,10 +106,10 @@ final class Times {
         return LocalDate.ofEpochDay(Math.floorDiv(seconds, DAY));
     }
 
-    /** @param second of the day; -1 for a date alone. */
+    /** @param second of the day; -1 for only a date. */
     private static byte[] text(LocalDate date, int second, int micros, ZoneOffset offset) {
         int year = date.getYear();
-        // LocalDate pads and signs years as a formatter with `uuuu` does.
+        // LocalDate pads and signs years like a formatter with `uuuu`.
         byte[] beginning = year < 0 || year > 9999 ? date.toString().getBytes(StandardCharsets.US_ASCII) : null;
         int place = beginning == null ? 10 : beginning.length;
         int zoned = offset == null ? 0 : offset.getTotalSeconds() == 0 ? 1 : 6;

@@ -1,6 +1,6 @@
 package io.brokernat.spark;
 
-/** A value of a tag that its schema has no place for. */
+/** The schema of a tag does not allow its value. */
 final class UnwritableException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -8,11 +8,11 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** Bytes and text. */
+/** Converts between bytes and text. */
 final class Utf8 {
     private Utf8() {}
 
-    /** Whether there is nothing but JSON's blanks. */
+    /** Whether all bytes are JSON's white space. */
     static boolean isBlank(byte[] bytes) {
         for (byte b : bytes) {
             if (b != ' ' && b != '\t' && b != '\n' && b != '\r') {
@@ -22,7 +22,7 @@ final class Utf8 {
         return true;
     }
 
-    /** Whether bytes are UTF-8, surrogates and over-long forms refused: Jackson looks at neither. */
+    /** Whether bytes are UTF-8 without surrogates and overlong forms; Jackson does not check these. */
     static boolean isValid(byte[] bytes) {
         for (byte b : bytes) {
             if (b < 0) {
@@ -41,7 +41,7 @@ final class Utf8 {
         }
     }
 
-    /** The string at the parser's token; null where an escape left half of a surrogate pair, which no UTF-8 can hold. */
+    /** The string at the parser's token; null if an escape leaves half of a surrogate pair, which is not UTF-8. */
     static UTF8String text(JsonParser in) throws IOException {
         char[] characters = in.getTextCharacters();
         int from = in.getTextOffset();
@@ -61,7 +61,7 @@ final class Utf8 {
         return encoded(CharBuffer.wrap(characters, from, length));
     }
 
-    /** A text; null where it has half of a surrogate pair. */
+    /** A text; null if it has half of a surrogate pair. */
     static UTF8String encoded(CharSequence text) {
         try {
             ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
@@ -71,7 +71,7 @@ final class Utf8 {
         }
     }
 
-    /** Whether a text has half of a surrogate pair, which no UTF-8 can hold. */
+    /** Whether a text has half of a surrogate pair, which is not UTF-8. */
     static boolean hasHalfSurrogate(String text) {
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
@@ -86,7 +86,7 @@ final class Utf8 {
         return false;
     }
 
-    /** At most so many characters of a text; what is not UTF-8 shows as U+FFFD. */
+    /** The first characters of a text; bytes that are not UTF-8 become U+FFFD. */
     static String beginning(byte[] bytes, int from, int to, int characters) {
         // No character has more than four bytes.
         int end = Math.min(to, from + 4 * characters);

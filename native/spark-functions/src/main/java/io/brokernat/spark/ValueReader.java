@@ -12,19 +12,19 @@ import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * Reads the value at a parser's token as one declared type, in Spark's own representation of it.
+ * Reads the value at a parser's token as one declared type, in Spark's own representation.
  *
- * <p>Strict where {@code from_json} and casts are generous, because a generous reading is a wrong tag that nobody
- * notices: a number is not a STRING, a quoted number is not a number, seconds and milliseconds are not a TIMESTAMP, a
- * value that does not fit is not rounded or cut. A null or a missing value is well unless the schema says NOT NULL.
+ * <p>Stricter than {@code from_json} and casts, because a tolerant conversion makes a wrong tag that nobody notices: a
+ * number is not a STRING, a quoted number is not a number, seconds and milliseconds are not a TIMESTAMP, a value that
+ * does not fit is not rounded or truncated. A null or a missing value is valid unless the schema has NOT NULL.
  */
 abstract class ValueReader {
-    /** The sentence for a value of another type, such as {@code field `items[].price`: expected DECIMAL(5,2)}. */
+    /** The message for a value of another type, such as {@code field `items[].price`: expected DECIMAL(5,2)}. */
     final String expected;
 
     private final String absent;
 
-    /** @param label how sentences name the value: {@code address.city}, {@code items[].price}. */
+    /** @param label the value's name in messages: {@code address.city}, {@code items[].price}. */
     ValueReader(DataType type, String label, boolean nullable) {
         String name = type.simpleString();
         int inner = name.indexOf('<');
@@ -73,8 +73,8 @@ abstract class ValueReader {
     /**
      * Reads the value and leaves the parser at its last token.
      *
-     * @return null for a JSON null, and where {@code mismatch} was set.
-     * @throws IOException the text is not JSON.
+     * @return null for a JSON null, and if {@code mismatch} was set.
+     * @throws IOException if the text is not JSON.
      */
     final Object read(JsonParser in, Mismatch mismatch) throws IOException {
         if (in.currentToken() == JsonToken.VALUE_NULL) {
@@ -88,7 +88,7 @@ abstract class ValueReader {
         return value;
     }
 
-    /** What a value that is not there is: null, and a mismatch where the schema says NOT NULL. */
+    /** The result for a missing value: null, and a mismatch if the schema has NOT NULL. */
     final Object missing(Mismatch mismatch) {
         if (absent != null) {
             mismatch.first(absent);
@@ -100,11 +100,11 @@ abstract class ValueReader {
         return absent == null;
     }
 
-    /** What a JSON null is read as. */
+    /** The result for a JSON null. */
     Object ofNull(JsonParser in, Mismatch mismatch) throws IOException {
         return missing(mismatch);
     }
 
-    /** The value at a token that is no null; null where it does not have the type, the parser still at that token. */
+    /** The value at a token other than null; null if it has another type, and the parser stays at that token. */
     abstract Object value(JsonParser in, Mismatch mismatch) throws IOException;
 }

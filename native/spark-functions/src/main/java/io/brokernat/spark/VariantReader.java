@@ -10,7 +10,7 @@ import org.apache.spark.types.variant.VariantBuilder;
 import org.apache.spark.types.variant.VariantSizeLimitException;
 import org.apache.spark.unsafe.types.VariantVal;
 
-/** Any value as a VARIANT. A class of its own, because Spark has the type since 4.0. */
+/** Reads any value as a VARIANT. A separate class, because Spark has the type since 4.0. */
 final class VariantReader extends ValueReader {
     private final String tooLarge;
 
@@ -19,7 +19,7 @@ final class VariantReader extends ValueReader {
         tooLarge = "field `" + label + "`: expected a value that fits into Spark's VARIANT";
     }
 
-    /** A VARIANT can hold JSON's null, which is something else than no value. */
+    /** A VARIANT can contain JSON's null, which is different from no value. */
     @Override
     Object ofNull(JsonParser in, Mismatch mismatch) throws IOException {
         return isNullable() ? value(in, mismatch) : missing(mismatch);
@@ -37,14 +37,14 @@ final class VariantReader extends ValueReader {
         } catch (HalfSurrogateException error) {
             mismatch.first(expected);
         }
-        // The builder has left the parser where it gave up.
+        // After an error the builder leaves the parser inside the value.
         while (in.getParsingContext() != around) {
             in.nextToken();
         }
         return null;
     }
 
-    /** Spark 4.0 would write a question mark for half of a surrogate pair, and 4.3 says that the text is no JSON. */
+    /** Rejects half of a surrogate pair: Spark 4.0 writes a question mark for it, 4.3 reports an error in the JSON. */
     private static final class WholeTexts extends JsonParserDelegate {
         WholeTexts(JsonParser in) {
             super(in);

@@ -11,9 +11,9 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Timestamp, Duration and the wrappers of google.protobuf, which have columns of their own. */
+/** Reads Timestamp, Duration and the wrappers of google.protobuf, which have their own column types. */
 final class WellKnownReader extends ProtobufReader {
-    /** The library's own, by full name: a writer's file may have anything under these names. */
+    /** The library's types by full name; a writer's file may have other types with these names. */
     static final Map<String, Descriptor> TYPES = Stream.of(
                     TimestampProto.getDescriptor(), DurationProto.getDescriptor(), WrappersProto.getDescriptor())
             .flatMap(file -> file.getMessageTypes().stream())
@@ -23,7 +23,7 @@ final class WellKnownReader extends ProtobufReader {
     private static final String DURATION = "google.protobuf.Duration";
     private static final long MICROS = 1_000_000;
     private static final int NANOS = 1_000_000_000;
-    /** The first second of the year 1 and the last one of 9999, and 10,000 years: Protobuf's own limits. */
+    /** Protobuf's own limits: the first second of the year 1, the last one of 9999, and 10,000 years. */
     static final long FIRST_SECOND = -62_135_596_800L, LAST_SECOND = 253_402_300_799L;
     static final long LONGEST = 315_576_000_000L;
 

@@ -13,10 +13,11 @@ import java.util.StringJoiner;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Rules in order: the first match wins, and a translated endpoint is never looked up again. Counts how often each rule was
- * used, so that one that never was can be reported.
+ * The rules in their order: the first match wins, and a translated endpoint is not translated again. Counts how often
+ * each rule is used, so that unused rules can be reported.
  *
- * <p>Here and in all that runs before {@code main}: no lambdas, streams or formats. The first of them costs a JVM 20 ms and more.
+ * <p>All code that runs before {@code main} uses no lambdas, streams or formats: their first use costs a JVM 20 ms or
+ * more.
  */
 public final class AddressMap {
     private final List<Rule> rules;
@@ -30,7 +31,7 @@ public final class AddressMap {
     }
 
     /**
-     * Rules separated by {@code ,} or line ends; {@code #} starts a comment that ends with its line.
+     * Parses rules that {@code ,} or line ends separate; {@code #} starts a comment up to the end of the line.
      *
      * @throws MapException with every wrong rule, at its line and column of the text
      */
@@ -53,14 +54,14 @@ public final class AddressMap {
             }
         }
         if (!faults.isEmpty()) {
-            // A template is no mistake of notation, so what is one comes first.
+            // A template is valid notation, so the other faults come first.
             faults.sort(Comparator.comparing(fault -> fault.fault() == Fault.NEEDS_NODE_ID));
             throw new MapException(faults);
         }
         return new AddressMap(rules);
     }
 
-    /** Whether some rule translates this host at some port. */
+    /** Whether a rule translates this host for at least one port. */
     public boolean knows(Host host) {
         for (Rule rule : rules) {
             if (rule.knows(host)) {
@@ -70,7 +71,7 @@ public final class AddressMap {
         return false;
     }
 
-    /** The endpoint to dial and the rule that says so; null where no rule matches. */
+    /** The endpoint to dial and the rule that produced it; null if no rule matches. */
     public Translation find(Endpoint endpoint) {
         for (Rule rule : rules) {
             if (rule.matches(endpoint)) {
@@ -80,7 +81,7 @@ public final class AddressMap {
         return null;
     }
 
-    /** The same, for a connection that is made: the rule counts as used. */
+    /** Like {@link #find}, for a connection: counts the use of the rule. */
     public Translation translate(Endpoint endpoint) {
         Translation translation = find(endpoint);
         if (translation != null) {
@@ -89,14 +90,14 @@ public final class AddressMap {
         return translation;
     }
 
-    /** Each rule's canonical text, in order, and how often it was used; a rule that stands twice is counted once. */
+    /** Each rule's canonical text, in order, and how often it was used; a duplicate rule is one entry. */
     public Map<String, Long> uses() {
         Map<String, Long> counts = new LinkedHashMap<>();
         rules.forEach(rule -> counts.merge(rule.toString(), uses.get(rule).get(), Long::sum));
         return counts;
     }
 
-    /** The canonical text: no blanks, because Spark and JAVA_TOOL_OPTIONS split on them. */
+    /** The canonical text. It has no blanks, because Spark and JAVA_TOOL_OPTIONS split on them. */
     @Override
     public String toString() {
         StringJoiner text = new StringJoiner(",");

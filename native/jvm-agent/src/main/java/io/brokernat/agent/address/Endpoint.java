@@ -1,6 +1,6 @@
 package io.brokernat.agent.address;
 
-/** A host and a port, no meaning attached. The text form is {@code host:port} or {@code [IPv6]:port}. */
+/** A host and a port. The text form is {@code host:port} or {@code [IPv6]:port}. */
 public final class Endpoint {
     private final Host host;
     private final int port;
@@ -50,7 +50,7 @@ public final class Endpoint {
         return host.bracketed() + ":" + port;
     }
 
-    /** An endpoint taken apart: the host unchecked unless it is IPv6, the port's text or null. */
+    /** The host (IPv6 normalised, others unchecked) and the text of the port, null if there is none. */
     static final class Text {
         final String host;
         final String port;

@@ -3,8 +3,8 @@ package io.brokernat.agent.address;
 import java.util.Locale;
 
 /**
- * The ways in which a rule can be wrong. Kinds are the contract between the languages that read the notation
- * ({@code tests/vectors/address_map/}); a rule has one fault, the first from left to right.
+ * The faults of a rule. The Python, Java and C parsers report the same kinds ({@code tests/vectors/address_map/}); a
+ * rule has at most one fault, the first from left to right.
  */
 public enum Fault {
     ARROW("write `=` between the sides: `192.168.1.23:9092 = 172.10.1.40:9093`"),
@@ -39,7 +39,7 @@ public enum Fault {
         this.hint = hint;
     }
 
-    /** The identifier that all languages share, such as {@code bad-port}. */
+    /** The identifier, the same in all languages, such as {@code bad-port}. */
     public String kind() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }

@@ -3,10 +3,10 @@ package io.brokernat.agent.address;
 import java.util.Locale;
 
 /**
- * A name or an IP address in the one form that is compared and written; an IPv6 address has no brackets here.
+ * A name or an IP address in its canonical form; IPv6 without brackets.
  *
- * <p>A text whose last label is a number is meant as an IPv4 address and must be one: {@code 10.1} means different things to
- * different resolvers, so it is not taken as a name.
+ * <p>If the last label is a number, the text must be a valid IPv4 address: resolvers interpret {@code 10.1}
+ * differently, so it is not accepted as a name.
  */
 public final class Host {
     // RFC 1035 2.3.4: 255 octets on the wire.
@@ -32,7 +32,7 @@ public final class Host {
         return Ip.isDigits(name.substring(name.lastIndexOf('.') + 1)) ? parseV4(text) : parseName(text, name);
     }
 
-    /** What a client was told, whatever it is: a host that follows no grammar is a name that no rule has. */
+    /** A host from a broker or a configuration; an invalid one becomes a name that no rule matches. */
     public static Host of(String text) {
         Host host = parseOrNull(text);
         return host == null ? new Host(text.toLowerCase(Locale.ROOT), null) : host;
@@ -84,7 +84,7 @@ public final class Host {
     private static boolean isLabel(String text) {
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
-            // As it is written: the lower case of the Kelvin sign is an ASCII k.
+            // Checked before lowercasing: the lower case of the Kelvin sign is an ASCII k.
             if (!(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')) {
                 return false;
             }
@@ -101,7 +101,7 @@ public final class Host {
         return address == null ? null : address.clone();
     }
 
-    /** As it stands in an endpoint or a rule. */
+    /** The host as written in an endpoint or a rule, IPv6 in brackets. */
     String bracketed() {
         return text.indexOf(':') < 0 ? text : "[" + text + "]";
     }

@@ -1,7 +1,8 @@
 package io.brokernat.agent.address;
 
 /**
- * One host, or every name below a domain, to one host; ports on both sides or on neither, which keeps the port.
+ * Translates one host, or every name below a domain, to one host. Both sides have a port, or neither does and the port
+ * does not change.
  *
  * <pre>
  * 192.168.1.23:9092=172.10.1.40:9093
@@ -26,7 +27,7 @@ final class HostRule implements Rule {
         this.reachablePort = reachablePort;
     }
 
-    /** Ports are null on both sides or on neither. */
+    /** Both ports are null, or neither is. */
     static HostRule of(boolean subdomains, Host advertised, Integer port, Host reachable, Integer reachablePort) {
         return new HostRule(
                 subdomains, advertised, port == null ? KEPT : port, reachable, reachablePort == null ? KEPT : reachablePort);

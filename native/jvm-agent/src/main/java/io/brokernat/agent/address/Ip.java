@@ -3,17 +3,17 @@ package io.brokernat.agent.address;
 import java.util.Arrays;
 
 /**
- * IP addresses as bytes and as the one text that is compared: strict decimals for IPv4, RFC 5952 for IPv6.
+ * IP addresses as bytes and as canonical text: strict decimals for IPv4, RFC 5952 for IPv6.
  *
- * <p>By hand, because {@link java.net.InetAddress} takes {@code 10.1} and {@code 010.0.0.1}, asks DNS about the rest, turns
- * IPv4-mapped addresses into IPv4, and prints IPv6 without {@code ::}.
+ * <p>{@link java.net.InetAddress} is not used, because it accepts {@code 10.1} and {@code 010.0.0.1}, resolves other
+ * texts with DNS, converts IPv4-mapped addresses to IPv4, and formats IPv6 without {@code ::}.
  */
 final class Ip {
     private static final int GROUPS = 8;
 
     private Ip() {}
 
-    /** Four bytes, or null where the text is not four decimals without leading zeros. */
+    /** Four bytes; null if the text is not four decimals without leading zeros. */
     static byte[] parseV4(String text) {
         String[] parts = text.split("\\.", -1);
         if (parts.length != 4) {
@@ -30,7 +30,7 @@ final class Ip {
         return address;
     }
 
-    /** Sixteen bytes, or null; no brackets, no zone, the last two groups may be an IPv4 address. */
+    /** Sixteen bytes, or null. No brackets and no zone; the last two groups may be an IPv4 address. */
     static byte[] parseV6(String text) {
         int gap = text.indexOf("::");
         if (gap < 0) {
@@ -39,7 +39,7 @@ final class Ip {
         }
         int[] head = groups(text.substring(0, gap));
         int[] tail = groups(text.substring(gap + 2));
-        // `::` stands for one group or more, and an IPv4 address stands at the very end only.
+        // `::` replaces one or more groups; an IPv4 address is only valid at the end.
         if (head == null || tail == null || head.length + tail.length >= GROUPS || text.substring(0, gap).contains(".")) {
             return null;
         }
@@ -71,7 +71,7 @@ final class Ip {
         return isDigits(text) ? Integer.parseInt(text) : -1;
     }
 
-    /** ASCII digits, one or more. */
+    /** Whether the text is one or more ASCII digits. */
     static boolean isDigits(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (text.charAt(i) < '0' || text.charAt(i) > '9') {
@@ -85,7 +85,7 @@ final class Ip {
         return groups[5] == 0xffff && Arrays.equals(groups, 0, 5, new int[5], 0, 5);
     }
 
-    /** RFC 5952 4.2: the longest run of zero groups, the first of equals, never a single group. */
+    /** RFC 5952 4.2: replaces the longest run of zero groups, the first of equal ones, never a single group. */
     private static String compressed(int[] groups) {
         int start = -1;
         int length = 1;

@@ -3,7 +3,7 @@ package io.brokernat.agent.address;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Every fault of the text of a map. */
+/** All faults of the text of a map. */
 public final class MapException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -14,7 +14,7 @@ public final class MapException extends Exception {
         this.faults = List.copyOf(faults);
     }
 
-    /** What is wrong with a text that is not rules at all. */
+    /** An error outside a rule, such as an unreadable file. */
     public MapException(String message) {
         super(message);
         this.faults = List.of();

@@ -40,7 +40,7 @@ final class Network {
         return difference == 0;
     }
 
-    /** The same host bits in this network. */
+    /** The address in this network with the host bits of {@code other}. */
     byte[] withHostBitsOf(byte[] other) {
         byte[] result = new byte[address.length];
         for (int i = 0; i < result.length; i++) {

@@ -1,6 +1,6 @@
 package io.brokernat.agent.address;
 
-/** {@code 10.1.0.0/24=10.9.0.0/24}: host bits and port are kept. A name never belongs to a network, whatever it resolves to. */
+/** {@code 10.1.0.0/24=10.9.0.0/24}: host bits and port do not change. A name never matches: it is not resolved. */
 final class NetworkRule implements Rule {
     private final Network advertised;
     private final Network reachable;

@@ -1,6 +1,6 @@
 package io.brokernat.agent.address;
 
-/** One fault of one text; the message ends with what to write instead. */
+/** One fault of a text; the message ends with the hint of its kind. */
 public final class NotationException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -16,7 +16,7 @@ public final class NotationException extends Exception {
         this.fault = cause.fault;
     }
 
-    /** The same fault, seen in the text that holds it. */
+    /** The same fault with its position in the map's text. */
     NotationException at(int line, int column, String rule) {
         return new NotationException(this, "line " + line + ", column " + column + ", rule `" + rule + "`: ");
     }

@@ -1,12 +1,12 @@
 package io.brokernat.agent.address;
 
-/** One translation. {@code toString} is the canonical text and holds no blanks. */
+/** One rule. {@code toString} returns the canonical text, without blanks. */
 public interface Rule {
-    /** Whether the rule translates this host at some port: then DNS need not know it. */
+    /** Whether the rule translates this host for at least one port: then DNS need not resolve it. */
     boolean knows(Host host);
 
     boolean matches(Endpoint endpoint);
 
-    /** What to dial for an endpoint that matches. */
+    /** The endpoint to dial for an endpoint that matches. */
     Endpoint translate(Endpoint endpoint);
 }

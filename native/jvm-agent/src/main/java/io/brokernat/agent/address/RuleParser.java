@@ -1,8 +1,8 @@
 package io.brokernat.agent.address;
 
 /**
- * The text of one rule. The order of the checks is part of the contract with the other languages: the fault of a rule is the
- * first one from top to bottom here ({@code src/brokernat/address/notation.py} is the twin).
+ * Parses one rule. All languages report the same fault of a rule, the first one in the order of the checks below
+ * ({@code src/brokernat/address/notation.py} is the twin).
  */
 final class RuleParser {
     private RuleParser() {}
@@ -45,7 +45,7 @@ final class RuleParser {
         return new NetworkRule(advertised, reachable);
     }
 
-    /** Without spaces and tabs around it; no other character counts as a blank. */
+    /** Removes spaces and tabs around the text; no other character is a blank. */
     static String strip(String text) {
         int start = 0;
         int end = text.length();
@@ -62,7 +62,7 @@ final class RuleParser {
         return c == ' ' || c == '\t';
     }
 
-    /** One side of a rule: a network, or a host with the port's number, a template's base, or null. */
+    /** One side of a rule: a network, or a host; {@code port} is a number, a template's base, or null. */
     private static final class Side {
         Network network;
         boolean subdomains;

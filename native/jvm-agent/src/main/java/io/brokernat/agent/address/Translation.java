@@ -1,6 +1,6 @@
 package io.brokernat.agent.address;
 
-/** What to dial for an advertised endpoint, and the rule that said so. */
+/** The endpoint to dial for an advertised endpoint, and the rule that produced it. */
 public final class Translation {
     public final Endpoint endpoint;
     public final Rule rule;

@@ -4,7 +4,9 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** Writes maps, collections, numbers, booleans, strings and null; everything else as the string that it prints. */
+/**
+ * Writes maps, collections, numbers, booleans, strings and null; any other value as the string of its {@code toString}.
+ */
 final class Json {
     private Json() {}
 

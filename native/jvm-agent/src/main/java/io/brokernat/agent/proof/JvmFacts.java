@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 
-/** Which JVM this is, which agent runs in it, which Kafka it has. */
+/** Describes this JVM, its agent and its kafka-clients. */
 final class JvmFacts {
     private static final String KAFKA_VERSION = "kafka/kafka-version.properties";
 
@@ -43,12 +43,12 @@ final class JvmFacts {
         return facts;
     }
 
-    /** The agent's own reading of the map of these properties, see {@link Agent#inspect}; it must run. */
+    /** The result of {@link Agent#inspect} for these properties; the agent must run. */
     static Map<?, ?> inspect(Map<String, String> properties, List<String> endpoints) {
         return (Map<?, ?>) ofAgent("inspect", new Class<?>[] {Map.class, List.class}, properties, endpoints);
     }
 
-    /** Never by a static of our own copy: the agent's state lives in the system class loader. */
+    /** Calls the class in the system class loader, because only that copy has the agent's state. */
     private static Object ofAgent(String method, Class<?>[] types, Object... arguments) {
         try {
             Class<?> agent = ClassLoader.getSystemClassLoader().loadClass(Agent.class.getName());
@@ -58,7 +58,7 @@ final class JvmFacts {
         }
     }
 
-    /** By handles: reflection would resolve the types of every method of SparkEnv, and not all are on every class path. */
+    /** Uses method handles: reflection would resolve the types of all methods of SparkEnv, and some may be missing. */
     private static String executor() {
         try {
             Class<?> type = Class.forName("org.apache.spark.SparkEnv", false, KafkaLoader.context());
@@ -67,7 +67,7 @@ final class JvmFacts {
             return environment == null
                     ? null
                     : (String) lookup.findVirtual(type, "executorId", MethodType.methodType(String.class)).invoke(environment);
-        } catch (Throwable notInSpark) { // handles declare Throwable
+        } catch (Throwable notInSpark) { // method handles declare Throwable
             return null;
         }
     }
@@ -80,7 +80,7 @@ final class JvmFacts {
         }
     }
 
-    /** Every copy on the class path, the one in use first: two are a mistake that shows much later. */
+    /** All copies on the class path, the used one first. Two copies are a mistake that shows much later. */
     private static List<Object> kafkaClients() {
         List<Object> copies = new ArrayList<>();
         try {

@@ -6,9 +6,9 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Finds the queries where Kafka is. From {@code -javaagent} alone this package sits in the system class loader and Kafka in a
- * child of it ({@code spark.jars}), so a plain link fails: then the one class that links Kafka is defined once more, from its
- * bytes, below the context class loader.
+ * Loads {@link KafkaQueries} with a class loader that finds Kafka. With {@code -javaagent} alone, this package is in
+ * the system class loader and Kafka is in a child of it ({@code spark.jars}), so normal linking fails. Then the one
+ * class that links Kafka is defined again, from its bytes, below the context class loader.
  */
 final class KafkaLoader extends ClassLoader {
     private static final String QUERIES = "io.brokernat.agent.proof.KafkaQueries";
@@ -18,13 +18,13 @@ final class KafkaLoader extends ClassLoader {
         super(parent);
     }
 
-    /** The class loader whose Kafka the surrounding program uses. */
+    /** The class loader of the application's Kafka. */
     static ClassLoader context() {
         ClassLoader context = Thread.currentThread().getContextClassLoader();
         return context == null ? KafkaLoader.class.getClassLoader() : context;
     }
 
-    /** @throws ClassNotFoundException where there is no kafka-clients at all */
+    /** @throws ClassNotFoundException if kafka-clients is missing */
     @SuppressWarnings("unchecked")
     static Function<Map<String, Object>, Map<String, Object>> queries() throws ReflectiveOperationException, IOException {
         Class<?> kafka = Class.forName(KAFKA, false, context());

@@ -34,16 +34,16 @@ import org.apache.kafka.common.errors.InvalidRequestException;
 import org.apache.kafka.common.errors.TimeoutException;
 
 /**
- * Requests to the brokers, with the real client and the query's own properties. The only class of the proof that links Kafka:
- * it may have to be defined in another class loader ({@link KafkaLoader}), so JDK types alone cross its border.
+ * Sends requests to the brokers, with the real client and the query's own properties. It is the only class of the proof
+ * that links Kafka: {@link KafkaLoader} may define it in another class loader, so it takes and returns only JDK types.
  *
- * <p>{@code DescribeConfigs} of the broker resource {@code n} is answered by broker {@code n} only: success proves address, TLS,
- * SASL and identity in one stroke. Any other broker says {@code Unexpected broker id, expected M or empty string, but received
- * n}, where {@code M} is who answered.
+ * <p>Only broker {@code n} answers {@code DescribeConfigs} of the broker resource {@code n}: success proves address,
+ * TLS, SASL and identity. Any other broker returns the error {@code Unexpected broker id, expected M or empty string,
+ * but received n}, where {@code M} is the id of the broker that answered.
  */
 public final class KafkaQueries implements Function<Map<String, Object>, Map<String, Object>> {
     private static final Pattern WRONG_NODE = Pattern.compile("expected (\\d+)\\D.*received (\\d+)");
-    // A silent node shall cost less than five seconds, and its answer must not be lost for the others.
+    // A node that does not answer costs less than five seconds, and the results of the other nodes are kept.
     private static final int TOTAL_MS = 4500;
     private static final Map<String, String> TIMEOUTS = Map.of(
             "default.api.timeout.ms", Integer.toString(TOTAL_MS),
@@ -52,8 +52,8 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
             "socket.connection.setup.timeout.max.ms", "1000");
 
     /**
-     * @param question {@code properties}, and either {@code topics} (a list: discover) or {@code nodes} (ids) and {@code partitions}
-     *     (node id to {@code topic-partition})
+     * @param question {@code properties}, and either {@code topics} (a list) to discover the nodes, or {@code nodes}
+     *     (ids) and {@code partitions} (node id to {@code topic-partition})
      */
     @Override
     public Map<String, Object> apply(Map<String, Object> question) {
@@ -125,9 +125,9 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
     }
 
     /**
-     * Only a partition's leader answers ListOffsets; any other broker sends the client round in circles until it times out.
+     * Only a partition's leader answers ListOffsets; with any other broker the client retries until it times out.
      *
-     * @return null where the client, before 2.5, cannot ask
+     * @return null if the client is older than 2.5 and has no such request
      */
     private static KafkaFuture<?> askLeader(AdminClient admin, String partition) {
         int dash = partition.lastIndexOf('-');
@@ -172,7 +172,7 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
         return found;
     }
 
-    /** The first partition of the topics that each node leads. */
+    /** For each node, the first partition of the topics that it leads. */
     private static Map<Integer, String> leaders(AdminClient admin, List<String> topics)
             throws ExecutionException, InterruptedException, ReflectiveOperationException {
         Map<Integer, String> leaders = new TreeMap<>();
@@ -190,7 +190,7 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
         return leaders;
     }
 
-    /** {@code allTopicNames()} from 3.1 on, {@code all()} before 4.0. */
+    /** Calls {@code allTopicNames()} (from 3.1 on) or {@code all()} (before 4.0). */
     @SuppressWarnings("unchecked")
     private static KafkaFuture<Map<String, TopicDescription>> all(DescribeTopicsResult result) throws ReflectiveOperationException {
         String name = "all";
@@ -215,7 +215,7 @@ public final class KafkaQueries implements Function<Map<String, Object>, Map<Str
         return error.getMessage() == null ? error.getClass().getSimpleName() : error.getMessage();
     }
 
-    /** The client keeps its own time; the second more only guards against a client that does not. */
+    /** The client has its own timeout; one more second protects against a client that ignores it. */
     static <T> T get(KafkaFuture<T> answer) throws ExecutionException, InterruptedException {
         try {
             return answer.get(TOTAL_MS + 1000, TimeUnit.MILLISECONDS);

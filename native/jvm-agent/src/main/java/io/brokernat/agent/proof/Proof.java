@@ -9,9 +9,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Shows that this JVM holds the map and reaches the brokers that it means, before any work begins.
+ * Proves before a query that this JVM has the map and reaches the right brokers.
  *
- * <p>Everything that is found out, bad or good, is in the JSON; nothing is thrown, and no property's value leaves.
+ * <p>The JSON contains all results, good and bad, and no value of a secret property; no exception is thrown.
  */
 public final class Proof {
     private static final String LOADER = "io.brokernat.agent.ReporterLoader";
@@ -19,13 +19,14 @@ public final class Proof {
     private Proof() {}
 
     /**
-     * Asks a cluster for its nodes; to be called on the driver.
+     * Lists the nodes of a cluster; called on the driver.
      *
      * @param properties of the query's client
      * @param topics separated by commas, or empty
-     * @return {@code agent}, {@code loader}, {@code global_fingerprint}, {@code cluster_id}, {@code nodes} of {@code id} and
-     *     {@code endpoint} (advertised), {@code partitions} (node id to one {@code topic-partition} that it leads); where it
-     *     failed {@code cause}, {@code message} and {@code bootstrap} (endpoint to the result of a TCP connection)
+     * @return {@code agent}, {@code loader}, {@code global_fingerprint}, {@code cluster_id}, {@code nodes} of
+     *     {@code id} and {@code endpoint} (advertised), {@code partitions} (node id to one {@code topic-partition} that
+     *     it leads); after an error {@code cause}, {@code message} and {@code bootstrap} (endpoint to the result of a
+     *     TCP connection)
      */
     public static String discover(Map<String, String> properties, String topics) {
         Redaction redaction = new Redaction(properties);
@@ -48,7 +49,7 @@ public final class Proof {
 
     /**
      * @param nodes node id to advertised endpoint
-     * @param partitions node id to one {@code topic-partition} that it leads, for clusters that do not let us ask for identity
+     * @param partitions node id to one {@code topic-partition} that it leads, if ACLs do not allow DescribeConfigs
      * @return see {@link ProofFunction}
      */
     static String prove(Map<String, String> properties, Map<Integer, String> nodes, Map<Integer, String> partitions) {
@@ -106,8 +107,9 @@ public final class Proof {
     }
 
     /**
-     * Asks twice at most: a JVM that loads Kafka's classes for the first time on a busy machine may not answer within the short
-     * time-outs, so a node that timed out although its port connects gets a second chance with everything warm.
+     * Sends the requests at most twice: a JVM that loads Kafka's classes for the first time on a busy machine may
+     * exceed the short timeouts. So a node that timed out, but whose port connects, is queried again when the classes
+     * are loaded.
      */
     private static void ask(
             Map<String, String> properties, Map<Integer, String> partitions, List<Integer> nodes, Map<Integer, Map<String, Object>> results)
@@ -138,7 +140,7 @@ public final class Proof {
         return problem.isEmpty() ? "add \"" + endpoint + " = REACHABLE:PORT\" or set brokernat.unmapped=pass" : problem;
     }
 
-    /** The loader that the query's clients will use: without it the first client of this JVM would be the proof itself. */
+    /** Loads the agent as the query's clients do, because the proof's own client may be the first one of this JVM. */
     private static void loadAgent(Map<String, String> properties) {
         if (split(properties.getOrDefault("metric.reporters", "")).contains(LOADER)) {
             SelfAttach.ensureRunning();

@@ -9,29 +9,29 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.api.java.UDF1;
 
 /**
- * {@link Proof} as a Spark function: made on the driver, run by tasks on the executors, one JSON row a call.
+ * {@link Proof} as a Spark function: created on the driver, called by tasks on the executors, one JSON row per call.
  *
- * <p>The client's properties are a field, so that they travel inside the task and never stand in SQL or in a plan.
+ * <p>The client's properties are a field, so they are sent inside the task and are never in SQL or in a plan.
  *
  * <pre>
  * executor, host, pid, java
- * agent, loader, global_fingerprint      null where no agent runs
- * fingerprint, unmapped, problem         of the map of these properties, as the agent read it
+ * agent, loader, global_fingerprint      null without an agent
+ * fingerprint, unmapped, problem         of the map of these properties, from the agent
  * kafka_clients                          version and location of each copy on the class path
- * nodes                                  id, advertised, reachable, outcome, and what belongs to it:
+ * nodes                                  id, advertised, reachable, outcome, and for each outcome:
  *   ok            checked
  *   wrong-node    answered_by
  *   not-provable  checked
- *   failed        message, mostly cause (a class)
+ *   failed        message, usually cause (a class)
  *   timed-out     cause, message, tcp (connected, refused, no answer, no route, unknown host)
- * cause, message                         where the proof as a whole failed
+ * cause, message                         if the whole proof failed
  * millis
  * </pre>
  */
 public final class ProofFunction implements UDF1<Object, String> {
     private static final long serialVersionUID = 1L;
 
-    // Spark may send many tasks to one executor: it answers from here, and after a pause, so that others get tasks, too.
+    // Spark may send many tasks to one executor. Later ones return this result after a pause, so that others get tasks.
     private static final long FRESH_NANOS = 2_000_000_000L;
     private static final long PAUSE_MS = 200;
     private static final Map<List<Object>, Answer> ANSWERS = new ConcurrentHashMap<>();
@@ -64,7 +64,7 @@ public final class ProofFunction implements UDF1<Object, String> {
         try {
             mine.give(Proof.prove(properties, nodes, partitions));
         } finally {
-            // A fault of ours must not leave other tasks waiting.
+            // After a bug of ours, other tasks must not wait forever.
             mine.give("{\"cause\":\"java.lang.Error\",\"message\":\"the proof broke off\"}");
         }
         return mine.row.join();
@@ -79,7 +79,7 @@ public final class ProofFunction implements UDF1<Object, String> {
         return byNode;
     }
 
-    /** Without the properties: Spark prints functions in plans and errors. */
+    /** Without the properties, because Spark prints functions in plans and errors. */
     @Override
     public String toString() {
         return "ProofFunction(nodes " + nodes.keySet() + ")";

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Takes the secrets of a client's properties out of what Kafka says in its exceptions. */
+/** Removes the secrets of a client's properties from the messages of Kafka's exceptions. */
 final class Redaction {
     private static final Pattern SECRET_KEY = Pattern.compile("password|secret|jaas|token|credential|private|\\.key$");
     private static final List<String> WORDS = List.of("message", "checked");
@@ -23,18 +23,18 @@ final class Redaction {
                 addQuoted(value);
             }
         });
-        // A secret may be a part of another one.
+        // A secret may be part of another one: replace the longest first.
         secrets.sort(Comparator.comparingInt(String::length).reversed());
     }
 
-    /** The options of a JAAS entry stand in quotes. */
+    /** The options of a JAAS entry are in quotes. */
     private void addQuoted(String value) {
         for (Matcher matcher = QUOTED.matcher(value); matcher.find(); ) {
             secrets.add(matcher.group(1) == null ? matcher.group(2) : matcher.group(1));
         }
     }
 
-    /** Cleans what Kafka worded; the other facts are ours. */
+    /** Cleans the texts from Kafka; the other facts are ours. */
     void cleanWords(Map<String, Object> facts) {
         for (String key : WORDS) {
             facts.computeIfPresent(key, (unused, text) -> clean(text.toString()));

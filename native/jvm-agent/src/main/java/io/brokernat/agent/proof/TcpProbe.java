@@ -7,13 +7,16 @@ import java.net.NoRouteToHostException;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
 
-/** Why a Kafka client timed out: the client itself does not say. */
+/** Finds why a Kafka client timed out, because the client does not report it. */
 final class TcpProbe {
     private static final int TIMEOUT_MS = 1000;
 
     private TcpProbe() {}
 
-    /** {@code connected}, {@code refused}, {@code no answer}, {@code no route}, {@code unknown host}, or what the JDK says. */
+    /**
+     * {@code connected}, {@code refused}, {@code no answer}, {@code no route}, {@code unknown host}, or the JDK's
+     * message.
+     */
     static String probe(String endpoint) {
         int colon = endpoint.lastIndexOf(':');
         String host = endpoint.substring(0, colon).replace("[", "").replace("]", "");
