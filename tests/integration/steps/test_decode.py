@@ -84,6 +84,8 @@ FAULTY: dict[str | bytes | None, tuple[str, str]] = {
     '{"t": "12:30"}': ("WrongType", "field `t`"),
     '{"t": "2026"}': ("WrongType", "field `t`"),
     '{"t": "2026-02-30T00:00:00Z"}': ("WrongType", "field `t`"),
+    '{"t": "20ab-05-06T07:08:09Z"}': ("WrongType", "field `t`: expected TIMESTAMP"),
+    '{"t": "ab26-05-06T07:08:09Z"}': ("WrongType", "field `t`: expected TIMESTAMP"),
     '{"dt": "2026-01"}': ("WrongType", "field `dt`: expected DATE"),
     '{"o": 1}': ("WrongType", "field `o`: expected STRUCT"),
     '{"o": {"x": "1"}}': ("WrongType", "field `o.x`: expected INT"),

@@ -31,7 +31,7 @@ VALUES = (
     "100e2147483647", "10e2147483648",
     "12345678901234567890123456789012345678901", "0." + "0" * 37 + "1", "0." + "0" * 38 + "1", "1" * 999, "1" * 1001,
     '"2026-01-05"', '"2026-02-30"', '"2026-01-05T08:00:00Z"', '"2026-01-05 08:00:00.123456+02:00"',
-    '"2026-01-05T08:00:00"', '"2026-01-05Trubbish"', '"0001-01-01"', '"2026"', '"08:00:00"', "[]", "[1, 2]",
+    '"2026-01-05T08:00:00"', '"2026-01-05Trubbish"', '"0001-01-02"', '"2026"', '"08:00:00"', "[]", "[1, 2]",
     '["x", null]', "{}", '{"a": 1, "b": "x"}', '{"a": 1, "a": 2}', "[[[[1]]]]", "01", "+1", ".5", "1.", "NaN", "nul",
     "'x'", '"\t"', "[1,]", '{"a":}', "\N{NO-BREAK SPACE}1",
 )  # fmt: skip
@@ -91,7 +91,12 @@ def _value(dice: random.Random, declared: DataType, depth: int = 0) -> str:
         case MapType():
             keys = dice.sample(NAMES, dice.randint(0, 3))
             return f"{{{', '.join(f'{json.dumps(k)}: {_value(dice, declared.valueType, depth + 1)}' for k in keys)}}}"
-    return dice.choice(_OF_TYPE[declared.typeName()])
+    text = dice.choice(_OF_TYPE[declared.typeName()])
+    if text.startswith('"') and dice.random() < 0.1:
+        # One wrong character in a text that is otherwise of the type.
+        place = dice.randrange(1, len(text) - 1) if len(text) > 2 else 1
+        text = f"{text[:place]}{dice.choice('ab-:/. TZ+9')}{text[place + (len(text) > 2) :]}"
+    return text
 
 
 _TIMES = ('"2026-01-05T08:00:00Z"', '"2026-01-05"', '"2026-01-05 08:00:00.5+02:00"', '"1969-12-31T23:59:59"', "null")

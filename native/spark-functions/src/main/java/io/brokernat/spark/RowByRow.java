@@ -28,14 +28,14 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class RowByRow {
     private final LogicalPlan records;
-    private final LogicalPlan well;
+    private final LogicalPlan faultless;
     private final String fault;
     private final String value;
     private final String kept;
 
-    private RowByRow(LogicalPlan records, LogicalPlan well, String fault, String value, String kept) {
+    private RowByRow(LogicalPlan records, LogicalPlan faultless, String fault, String value, String kept) {
         this.records = records;
-        this.well = well;
+        this.faultless = faultless;
         this.fault = fault;
         this.value = value;
         this.kept = kept;
@@ -45,7 +45,7 @@ public final class RowByRow {
      * The transform's plan over all records.
      *
      * @param records analysed, with a column {@code fault}, null if a record has no fault, and a column {@code value}.
-     * @param well the records without a fault, as the transform got them.
+     * @param faultless the records without a fault, as the transform got them.
      * @param transformed the transform's result, analysed.
      * @param kept the name of the BOOLEAN column to add: true if the row is one of {@code transformed}.
      * @return a plan with the columns of {@code transformed}, {@code fault}, {@code value} and {@code kept}, a row per
@@ -54,16 +54,16 @@ public final class RowByRow {
      *     collection classes.
      */
     public static LogicalPlan over(
-            LogicalPlan records, LogicalPlan well, LogicalPlan transformed, String fault, String value, String kept) {
+            LogicalPlan records, LogicalPlan faultless, LogicalPlan transformed, String fault, String value, String kept) {
         try {
-            return new RowByRow(records, well, fault, value, kept).over(transformed);
+            return new RowByRow(records, faultless, fault, value, kept).over(transformed);
         } catch (LinkageError scala212) {
             return null;
         }
     }
 
     private LogicalPlan over(LogicalPlan node) {
-        if (node.fastEquals(well)) {
+        if (node.fastEquals(faultless)) {
             List<NamedExpression> columns = attributes(records);
             columns.add(named(new IsNull(attribute(records, fault))));
             return project(columns, records);

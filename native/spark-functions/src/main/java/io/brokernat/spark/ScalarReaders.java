@@ -162,8 +162,8 @@ final class ScalarReaders {
                     return value(DateTimeUtils.stringToTimestampWithoutTimeZone(utf8));
                 default:
                     // The cast to DATE accepts any text after a T or a blank.
-                    boolean well = in.getTextLength() == 10 || DateTimeUtils.stringToTimestamp(utf8, zone).isDefined();
-                    return well ? value(DateTimeUtils.stringToDate(utf8)) : null;
+                    boolean valid = in.getTextLength() == 10 || DateTimeUtils.stringToTimestamp(utf8, zone).isDefined();
+                    return valid ? value(DateTimeUtils.stringToDate(utf8)) : null;
             }
         }
 

@@ -75,10 +75,10 @@ final class Times {
         return text[place] == '-' ? -seconds : seconds;
     }
 
-    /** The number of two digits; -1,000 if they are not digits. */
+    /** The number of two digits; if they are not digits, far below zero, so that a year with such a half is below zero. */
     private static int two(char[] text, int place) {
         int tens = text[place] - '0', ones = text[place + 1] - '0';
-        return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -1_000 : tens * 10 + ones;
+        return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -10_000 : tens * 10 + ones;
     }
 
     /** {@code yyyy-MM-dd} of days since 1970. */
