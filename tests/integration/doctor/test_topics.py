@@ -10,7 +10,7 @@ from tests.support.cluster_admin import Allow, Operation, allow
 from brokernat.config import Cluster
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import TopicSeen
-from brokernat.testbed import RunningCluster, Topic
+from brokernat.testbed import ClusterOptions, LoopbackWorld, RunningCluster, Topic
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
@@ -28,10 +28,10 @@ def test_a_missing_topic_is_told_and_not_created(doctor_scene: Scene) -> None:
     assert found(hq.cluster, "no/such").keys() == {"BN508"}
 
 
-def test_everybody_may_use_a_topic_without_an_authorizer(doctor_scene: Scene) -> None:
-    hq = doctor_scene.hq
-    hq.create_topics([Topic("everybodys", partitions=3)])
-    evidence = looked_at(hq.cluster, topics=("everybodys",))
+def test_everybody_may_use_a_topic_without_an_authorizer() -> None:
+    with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
+        world.hq.create_topics([Topic("everybodys", partitions=3)])
+        evidence = looked_at(world.hq.cluster, topics=("everybodys",))
     (seen,) = evidence.topics
     assert (seen.name, seen.error, seen.partitions) == ("everybodys", "", 3)
     assert {"READ", "WRITE"} <= set(seen.rights or ())
