@@ -13,15 +13,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, TAGS, Work
 from bench.pipelines.sides import BROKERS, servers, write_files
+from bench.proxy.sides import gateway, nginx
 from bench.ratios import interval_of_forks
 from bench.report import describe_machine, keep_files_in_memory, say, verdict
 
+from brokernat.address import AddressMap, Endpoint
+from brokernat.config import Cluster
+from brokernat.render import Forward
 from brokernat.testbed import LoopbackWorld, Record
 
 _PIECE = 4_000
@@ -97,15 +101,16 @@ def main() -> int:
     parser.add_argument("--reference", type=int, default=100_000, help="rows of the reference; default %(default)s")
     parser.add_argument("--executors", type=int, default=0, help="of one core each; default: local[2]")
     parser.add_argument("--transform", action="store_true", help="with the demo's transform; default: without")
-    parser.add_argument("--through-gateway", action="store_true", help="the pipeline reads through map and gateway")
+    parser.add_argument("--through-gateway", action="store_true", help="the pipeline reads through map and nginx")
     wanted = parser.parse_args()
     describe_machine("Spark")
     keep_files_in_memory()
     with (
         LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
         tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
+        _source(world, Path(place), through_nginx=wanted.through_gateway) as source,
     ):
-        work = prepare(world, Path(place), wanted)
+        work = prepare(world, source, Path(place), wanted)
         forks, memory = [], []
         for fork in range(wanted.forks):
             with _applications(work) as (hand, product):
@@ -115,7 +120,20 @@ def main() -> int:
     return 0 if _report(forks, memory, wanted) else 1
 
 
-def prepare(world: LoopbackWorld, folder: Path, wanted: argparse.Namespace) -> Work:
+@contextlib.contextmanager
+def _source(world: LoopbackWorld, folder: Path, *, through_nginx: bool) -> Iterator[Cluster]:
+    """The source as the pipeline reads it: directly, or through the map and nginx."""
+    if not through_nginx:
+        yield world.hq.direct
+        return
+    bound, advertised = world.hq.bound[1], world.hq.advertised[1]
+    forward = Forward(Endpoint("127.0.90.2", bound.port), bound)
+    with gateway(nginx(forward, folder), forward.listen):
+        address_map = AddressMap.parse(f"{advertised}={forward.listen}")
+        yield replace(world.hq.cluster, bootstrap_servers=(forward.listen,), address_map=address_map)
+
+
+def prepare(world: LoopbackWorld, source: Cluster, folder: Path, wanted: argparse.Namespace) -> Work:
     """Topics, records and files."""
     small = {"retention.bytes": str(64 << 20), "segment.bytes": str(32 << 20)}
     world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
@@ -124,7 +142,6 @@ def prepare(world: LoopbackWorld, folder: Path, wanted: argparse.Namespace) -> W
     piece = [_order(number, wanted.reference) for number in range(_PIECE)]
     for first in range(0, wanted.records, _PIECE):
         world.hq.write(ORDERS, piece[: wanted.records - first])
-    source = world.hq.cluster if wanted.through_gateway else world.hq.direct
     changes = {"transform": "my_tags:tag"} if wanted.transform else {}
     (folder / "my_tags.py").write_text(_TRANSFORM)
     write_files(folder, source, world.local.direct, wanted.reference, wanted.batch, changes)

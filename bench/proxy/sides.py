@@ -60,10 +60,10 @@ def sides(folder: Path) -> Iterator[tuple[RunningCluster, list[Side]]]:
     with ExitStack() as stack:
         hq = stack.enter_context(LoopbackWorld(hq=options, local=None)).hq
         found = [Side("direct", hq.endpoints(DIRECT)[1])]
-        for name, start in ((NGINX, _nginx), (HAPROXY, _haproxy)):
+        for name, start in ((NGINX, nginx), (HAPROXY, _haproxy)):
             bound = hq.endpoints(name)[1]
             forward = Forward(Endpoint(_HOSTS[name], bound.port), bound)
-            process = stack.enter_context(_gateway(start(forward, folder), forward.listen))
+            process = stack.enter_context(gateway(start(forward, folder), forward.listen))
             found.append(Side(name.lower(), forward.listen, Processes(process.pid)))
         for workers in (1, 2):
             config = written(hq, folder / f"workers-{workers}")
@@ -82,7 +82,8 @@ def written(hq: RunningCluster, folder: Path) -> Path:
     return file
 
 
-def _nginx(forward: Forward, folder: Path) -> list[str]:
+def nginx(forward: Forward, folder: Path) -> list[str]:
+    """The command that runs nginx with one forward; its files are in the folder."""
     (folder / "stream.conf").write_text(nginx_stream([forward]))
     (folder / "nginx.conf").write_text(NGINX_MAIN.format(folder=folder))
     # Its worker has another user where it is started by root.
@@ -97,7 +98,8 @@ def _haproxy(forward: Forward, folder: Path) -> list[str]:
 
 
 @contextmanager
-def _gateway(words: list[str], listen: Endpoint) -> Iterator[subprocess.Popen[bytes]]:
+def gateway(words: list[str], listen: Endpoint) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs that command, from when it listens to the end of the block."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ)
     try:
         wait_until(lambda: connects(listen, Here()), words[0], timeout=_START_TIMEOUT)
