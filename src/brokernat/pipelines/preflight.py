@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from brokernat.clients.spark import Outcome, Proof, Role, client_properties
 from brokernat.clients.spark.options import SETTINGS, profile_of
 from brokernat.clients.spark.session import ClassicSession
-from brokernat.config import Cluster
+from brokernat.config import Cluster, Pipeline
 from brokernat.config.fields import Profile
 from brokernat.errors import BrokernatError, ConfigError, NothingReachableError
 from brokernat.pipelines.batch import current_joins
@@ -43,6 +43,9 @@ _SAME_AS = {"all": "-1"}
 """Kafka's other spelling of a value."""
 _POLL_SECONDS = 0.2
 
+SEND_BUFFER = 102_400
+"""Kafka's default of a broker's `socket.send.buffer.bytes`, which a connection sends in one round trip."""
+
 
 def check_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
     """Checks clusters, topics, permissions, sizes and checkpoint, on the driver only, without executors."""
@@ -65,6 +68,8 @@ def check_clusters(spark: SparkSession, prepared: Prepared) -> Preflight:
             of_mode = PRODUCER_SETTINGS if prepared.pipeline.mode == "realtime" and end == SINK else {}
             chosen = replace(cluster, profile=profiles[cluster.name])
             results += client_settings(chosen, Role(end), round_trip, of_mode)
+            if end == SOURCE:
+                results += several_connections(chosen, prepared.pipeline, round_trip)
         results += usable(end, cluster, found)
         if end == SOURCE:
             results += _checkpoint(Files(spark), prepared, prepared.owner(cluster_id, found))
@@ -131,6 +136,18 @@ def client_settings(
         elif setting.name in of_mode:
             value, reason = of_mode[setting.name], "`mode: realtime`: the time that a record waits for others"
         yield CheckResult(subject, Level.OK, f"{setting.name}={value}: {reason}")
+
+
+def several_connections(cluster: Cluster, pipeline: Pipeline, round_trip_ms: float) -> Iterator[CheckResult]:
+    """What limits one connection on a long line, and the setting that reads a partition over several."""
+    if cluster.profile == "wan" and pipeline.mode != "realtime" and not pipeline.source.min_partitions:
+        rate = SEND_BUFFER / round_trip_ms / 1000
+        yield CheckResult(
+            f"client {cluster.name} ({SOURCE})",
+            Level.OK,
+            f"min_partitions is not set: a broker with the default socket.send.buffer.bytes sends about {rate:.1f} MB/s "
+            "to a partition's one connection; with it several connections read a partition, without its order",
+        )
 
 
 def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:

@@ -16,7 +16,7 @@ from brokernat.pipelines.check_result import CheckResult, Level, Preflight
 from brokernat.pipelines.checkpoint.state import State
 from brokernat.pipelines.kafka.admin import TopicFacts
 from brokernat.pipelines.kafka.topic_checks import usable
-from brokernat.pipelines.preflight import client_settings, not_provable, task_slots
+from brokernat.pipelines.preflight import client_settings, not_provable, several_connections, task_slots
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import PRODUCER_SETTINGS, sink_options
 
@@ -75,6 +75,24 @@ def test_the_round_trip_chooses_the_settings_and_each_is_shown_with_its_reason(
     assert shown[f"max.poll.records={records}"].startswith("Spark requests the beginning and the end")
     assert shown["max.partition.fetch.bytes=7"] == "from `client`"
     assert all(shown.values())
+
+
+@pytest.mark.parametrize(
+    ("profile", "mode", "min_partitions", "shown"),
+    [
+        ("wan", "micro-batch", None, True),
+        ("wan", "micro-batch", 8, False),
+        ("wan", "realtime", None, False),
+        ("lan", "micro-batch", None, False),
+    ],
+)
+def test_several_connections_are_named_where_they_help(
+    profile: Profile, mode: str, min_partitions: int | None, shown: bool
+) -> None:
+    hq = Cluster("hq", (Endpoint("gw", 9093),), profile=profile)
+    pipeline = SimpleNamespace(mode=mode, source=SimpleNamespace(min_partitions=min_partitions))
+    found = list(several_connections(hq, cast("Any", pipeline), 50.0))
+    assert ["about 2.0 MB/s" in result.message for result in found] == [True] * shown
 
 
 def test_realtime_shows_how_long_its_producer_waits_and_the_cluster_may_say_otherwise() -> None:
