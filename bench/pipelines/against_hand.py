@@ -188,7 +188,8 @@ def _applications(work: Work) -> Iterator[tuple[Application, Application]]:
 def _rounds(
     hand: Application, product: Application, fork: int, pairs: int, records: int
 ) -> Iterator[tuple[Drain, Drain, Drain]]:
-    """hand, product, hand again; the first round warms both up and is left out."""
+    """hand, product, hand again; the first round warms both up, each by two drains, and is left out."""
+    product.drain(f"{fork}-warm", records)
     for number in range(pairs + 1):
         first, middle, last = (
             side.drain(f"{fork}-{number}-{turn}", records) for turn, side in enumerate((hand, product, hand))
