@@ -42,7 +42,7 @@ def test_the_steps_wait_only_for_executors_that_have_answered(
     monkeypatch.setattr(spark, "prove", lambda *_, **__: proof)
     wanted = SparkOptions(None, (), "auto", None, 60.0)
     session = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=SimpleNamespace(isLocal=lambda: is_local)))
-    found, seen = pipeline._preflight(cast("Any", session), cast("Any", type("P", (), {"clusters": ()})), wanted)
+    found, seen = pipeline._preflight(cast("Any", session), cast("Any", type("P", (), {"clusters": ()})), (), wanted)
     assert seen is proof
     assert [result.message for result in found.results] == steps
 

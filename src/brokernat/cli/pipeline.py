@@ -35,6 +35,7 @@ from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_r
 from brokernat.pipelines.kafka.group_offsets import GroupOffsets, group_offsets
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import batch_v1, progress_v1, proof_v1
 from brokernat.pipelines.status.server import serving
@@ -71,7 +72,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 
     prepared, wanted = _prepare(config_file, name), SparkOptions(**options)
     with pipeline_session(prepared, wanted) as spark:
-        found, proof = _preflight(spark, prepared, wanted)
+        found, proof = _preflight(spark, prepared, prepared.references(), wanted)
     findings = executor_findings(proof, prepared.clusters)
     headings, lines = proof.table()
     if output == "json":
@@ -143,7 +144,8 @@ def run(
             console.note(f"status page: http://{endpoint}/")
         spark = stack.enter_context(pipeline_session(prepared, wanted))
         signals.reinstall()
-        found, proof = _preflight(spark, prepared, wanted)
+        references = prepared.references()
+        found, proof = _preflight(spark, prepared, references, wanted)
         proof.raise_for_failures()
         _report_results(result for result in found.results if result.level != "ok")
         if found.exit_code:
@@ -151,7 +153,9 @@ def run(
         board.prove(proof)
         proved = f"proved: {counted(len(proof.rows), 'endpoint')} from {counted(len(proof.executors), 'JVM')}"
         console.event(proved, proof_v1(board.status))
-        running = SupervisedRun(spark, prepared.with_profiles(found.profiles), reports.put, once=once)
+        running = SupervisedRun(
+            spark, prepared.with_profiles(found.profiles), reports.put, references=references, once=once
+        )
         signals.call_on_first(running.stop)
         board.begin(spark, prepared)
         unproved: list[Proof] = []
@@ -181,7 +185,9 @@ def _prepare(config_file: Path, name: str) -> Prepared:
     return Prepared.of(load_config(config_file), name).with_clusters(through_tunnel)
 
 
-def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) -> tuple[Preflight, Proof]:
+def _preflight(
+    spark: SparkSession, prepared: Prepared, references: Sequence[ReferenceTable], wanted: SparkOptions
+) -> tuple[Preflight, Proof]:
     """All checks before a run. If an executor does not answer, the steps are not checked, because they would wait.
 
     If the driver is the only executor, steps and brokers are checked concurrently.
@@ -194,13 +200,14 @@ def _preflight(spark: SparkSession, prepared: Prepared, wanted: SparkOptions) ->
 
     console.note("connecting from the driver and every executor to every broker")
     with ThreadPoolExecutor(1) as pool:
-        tried = pool.submit(try_steps, spark, prepared) if ClassicSession(spark).is_local else None
+        tried = pool.submit(try_steps, spark, prepared, references) if ClassicSession(spark).is_local else None
         found = check_clusters(spark, prepared)
         proof = prove(spark, prepared.clusters, topics=found.topics, timeout=wanted.proof_timeout)
         found = found.and_then(not_provable(proof, prepared.clusters))
         if tried or proof.complete:
             found = found.and_then(task_slots(spark, prepared, found.partitions, wanted.proof_timeout))
-            return found.and_then(tried.result() if tried else try_steps(spark, prepared)), proof
+            steps = tried.result() if tried else try_steps(spark, prepared, references)
+            return found.and_then(steps), proof
     skipped = CheckResult("steps", Level.WARNING, "not checked: an executor has not answered")
     return found.and_then([skipped]), proof
 

@@ -115,8 +115,6 @@ def current_joins(
         ConfigError: records have no column of a join's name; or several references cannot be used.
         UnusableReferenceError: one cannot be used.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
     joins: list[Join] = []
     errors: list[BrokernatError] = []
     # A join may use a column that the one before it has added.
@@ -130,15 +128,13 @@ def current_joins(
             errors.append(ConfigError(Finding("no-such-column", message, f"they have: {', '.join(types)}")))
             break
         try:
-            snapshot = table.current(spark, types[table.key].simpleString())
+            table.current(spark, types[table.key].simpleString())
         except UnusableReferenceError as error:
             errors.append(error)
             continue
-        frame = snapshot.frame(spark)
-        if column := table.section.version_column:
-            frame = frame.withColumn(column, F.lit(snapshot.id))
+        frame = table.frame(spark)
         types |= {field.name: field.dataType for field in frame.schema}
-        joins.append(Join(table.name, table.key, frame, table.held(spark, frame) if hold else None))
+        joins.append(Join(table.name, table.key, frame, table.held(spark) if hold else None))
     if len(errors) == 1:
         raise errors[0]
     if errors:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from brokernat.pipelines.one_pass import ChangedReferenceError, OnePass
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
 from brokernat.pipelines.realtime import EpochRun
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.source import read_stream, source_options
 
 if TYPE_CHECKING:
@@ -105,7 +106,12 @@ class Run:
 
 
 def start(
-    spark: SparkSession, prepared: Prepared, on_batch: Callable[[BatchReport], None], *, once: bool = False
+    spark: SparkSession,
+    prepared: Prepared,
+    on_batch: Callable[[BatchReport], None],
+    *,
+    references: Sequence[ReferenceTable] | None = None,
+    once: bool = False,
 ) -> Run | EpochRun:
     """Starts the query.
 
@@ -113,6 +119,7 @@ def start(
         spark: a session that was configured for the clusters.
         prepared: the pipeline.
         on_batch: is called after every written batch, in another thread.
+        references: the pipeline's, if they have been read already.
         once: read the current content of the source, then end.
 
     Raises:
@@ -129,10 +136,11 @@ def start(
     claim(files, prepared.state, prepared.owner(cluster_id, topics))
     prepared.state.define(files, definition(prepared))
     starting = starting_offsets(files, prepared.state, topics)
+    references = prepared.references() if references is None else references
     if pipeline.mode == "realtime":
-        return EpochRun(spark, prepared, cluster_id, on_batch, starting=starting)
+        return EpochRun(spark, prepared, cluster_id, references, on_batch, starting=starting)
     stopping = threading.Event()
-    plan, references = prepared.plan(registers=True), prepared.references()
+    plan = prepared.plan(registers=True)
     options, sink_options = source_options(prepared.source), kafka_options(prepared.sink, role=Role.SINK)
 
     def configured(writer: DataStreamWriter) -> DataStreamWriter:

@@ -7,7 +7,7 @@ between the two halves: it needs the topics that the first half has found, and t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Fact
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import PRODUCER_SETTINGS, lack_of_slots, outgoing, slots
 from brokernat.pipelines.references.copies import ReferenceVersion
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.sink import REQUIRED
@@ -145,8 +146,8 @@ def several_connections(cluster: Cluster, pipeline: Pipeline, round_trip_ms: flo
         yield CheckResult(
             f"client {cluster.name} ({SOURCE})",
             Level.OK,
-            f"min_partitions is not set: a broker with the default socket.send.buffer.bytes sends about {rate:.1f} MB/s "
-            "to a partition's one connection; with it several connections read a partition, without its order",
+            f"min_partitions is not set: a broker with the default socket.send.buffer.bytes sends about {rate:.1f} "
+            "MB/s to a partition's one connection; with it several connections read a partition, without its order",
         )
 
 
@@ -198,12 +199,12 @@ def task_slots(spark: SparkSession, prepared: Prepared, partitions: int, timeout
         time.sleep(_POLL_SECONDS)
 
 
-def try_steps(spark: SparkSession, prepared: Prepared) -> list[CheckResult]:
+def try_steps(spark: SparkSession, prepared: Prepared, references: Sequence[ReferenceTable]) -> list[CheckResult]:
     """Checks references, schema, columns and transform with a plan over no records; executors read the references."""
     envelope = envelop(spark.createDataFrame([], _RECORDS), "check")
     try:
         plan = prepared.plan()
-        joins, versions = current_joins(plan, prepared.references(), spark)
+        joins, versions = current_joins(plan, references, spark)
         if prepared.pipeline.mode == "realtime":
             outgoing(plan, envelope, joins)
         else:

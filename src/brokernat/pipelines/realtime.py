@@ -27,6 +27,7 @@ from brokernat.pipelines.checkpoint.committed import uncommitted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure, reported_batch
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, without_fault
@@ -99,6 +100,7 @@ class EpochRun:
         spark: SparkSession,
         prepared: Prepared,
         cluster_id: str,
+        references: Sequence[ReferenceTable],
         on_batch: Callable[[BatchReport], None],
         *,
         starting: str | None = None,
@@ -114,7 +116,7 @@ class EpochRun:
         self._on_batch = on_batch
         self._starting = starting
         self._plan = prepared.plan(registers=True)
-        self._references = prepared.references()
+        self._references = references
         self._stopping = threading.Event()
         self._reported: int | None = None
         self._partitions = 0

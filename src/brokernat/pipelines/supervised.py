@@ -18,7 +18,7 @@ import random
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -32,6 +32,7 @@ from brokernat.pipelines.pipeline import Run, start
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import POLL_SECONDS, TransientFailureError
 from brokernat.pipelines.realtime import EpochRun
+from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts
 
 if TYPE_CHECKING:
@@ -107,12 +108,19 @@ class SupervisedRun:
     """A running pipeline. Call `poll` until it returns False. `stop` may be called from a signal handler."""
 
     def __init__(
-        self, spark: SparkSession, prepared: Prepared, on_batch: Callable[[BatchReport], None], *, once: bool = False
+        self,
+        spark: SparkSession,
+        prepared: Prepared,
+        on_batch: Callable[[BatchReport], None],
+        *,
+        references: Sequence[ReferenceTable],
+        once: bool = False,
     ) -> None:
         """Starts the query; the arguments and errors are those of `pipeline.start`."""
         self._spark = spark
         self._prepared = prepared
         self._on_batch = on_batch
+        self._references = references
         self._once = once
         limit = prepared.pipeline.sink.dead_letter_limit
         self._limit = DeadLetterLimit.of(limit) if limit else None
@@ -171,7 +179,7 @@ class SupervisedRun:
         return alive
 
     def _begin(self) -> Run | EpochRun:
-        return start(self._spark, self._prepared, self._written, once=self._once)
+        return start(self._spark, self._prepared, self._written, references=self._references, once=self._once)
 
     def _written(self, report: BatchReport) -> None:
         self._failures, self._moved_at = 0, time.monotonic()

@@ -16,6 +16,7 @@ from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references import reference as module
 from brokernat.pipelines.references.files import FileSource
+from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
 from brokernat.pipelines.steps.plan import Plan
@@ -169,6 +170,39 @@ def test_duplicate_keys_stop_the_run_and_are_named_also_later(life: Life) -> Non
     life.write("id,name\nc1,One\nc2,a\nc2,b\nc2,c\n")
     with pytest.raises(DuplicateKeysError, match=r"1 duplicate key \(`id`\) in .*: c2 \(3 times\)"):
         life.rows()
+
+
+@pytest.mark.parametrize("duplicates", [True, False])
+def test_duplicate_keys_are_found_too_where_no_table_can_be_held(
+    life: Life, monkeypatch: pytest.MonkeyPatch, duplicates: bool
+) -> None:
+    monkeypatch.setattr(module, "hold", lambda *_, **__: None)
+    life.write(f"id,name\nc1,One\n{'c1' if duplicates else 'c2'},Two\n")
+    if not duplicates:
+        assert life.rows() == {"c1": "One", "c2": "Two"}
+        assert life.table.held(life.spark) is None
+        return
+    with pytest.raises(DuplicateKeysError, match=r"c1 \(2 times\)"):
+        life.rows()
+
+
+def test_a_version_is_held_once(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of a version holds it, and what runs afterwards takes the same table."""
+    made = []
+
+    def counted(*args: Any, **named: Any) -> HeldReference | None:
+        made.append(named["version"])
+        return hold(*args, **named)
+
+    monkeypatch.setattr(module, "hold", counted)
+    for text in ("id,name\nc1,One\n", "id,name\nc1,Uno\n"):
+        life.write(text)
+        version = life.table.current(life.spark, "string").id
+        first = life.table.held(life.spark)
+        assert first
+        assert first.version == version == made[-1]
+        assert life.table.held(life.spark) is first
+    assert len(made) == 2
 
 
 @pytest.mark.parametrize(("policy", "name"), [("first", "a"), ("last", "c")])

@@ -73,7 +73,7 @@ def supervise(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Supervised
 
         monkeypatch.setattr(supervised, "start", start)
         monkeypatch.setattr(supervised, "delay", lambda *_: 0.0)
-        return SupervisedRun(cast("Any", None), cast("Any", Prepared), lambda _: None), begun
+        return SupervisedRun(cast("Any", None), cast("Any", Prepared), lambda _: None, references=()), begun
 
     return make
 

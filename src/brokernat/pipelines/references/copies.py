@@ -63,28 +63,22 @@ class Content:
     """The content of rows: `schema` as Spark's JSON, and `identity`, a digest of rows and schema."""
 
     rows: int
-    most: int
-    """Rows of one key."""
     schema: str
     identity: str
 
     @classmethod
-    def of(cls, copy: DataFrame, key: str) -> Content:
+    def of(cls, copy: DataFrame) -> Content:
         """Reads a copy once."""
         from pyspark.sql import functions as F  # noqa: N812
 
         hashed = F.xxhash64(*(quoted(column) for column in copy.columns))
-        rows = copy.select(F.col(quoted(key)).alias("key"), hashed.alias("hash"))
         # Sum and XOR do not depend on the order of rows, which no reader of files promises.
-        sums = F.expr("sum(cast(hash as decimal(38,0)))").alias("sum"), F.bit_xor("hash").alias("xor")
-        keys = rows.groupBy("key").agg(F.count(F.lit(1)).alias("rows"), *sums)
-        whole = F.sum("sum").alias("sum"), F.bit_xor("xor").alias("xor")
-        found = keys.agg(F.sum("rows").alias("rows"), F.max("rows").alias("most"), *whole).first()
+        sums = F.sum(hashed.cast("decimal(38,0)")).alias("sum"), F.bit_xor(hashed).alias("xor")
+        found = copy.agg(F.count(F.lit(1)).alias("rows"), *sums).first()
         assert found is not None  # noqa: S101 - an aggregate without groups has one row
         schema = copy.schema.json()
-        count = found["rows"] or 0
-        text = f"{schema}|{count}|{found['sum']}|{found['xor']}"
-        return cls(count, found["most"] or 0, schema, hashlib.sha256(text.encode()).hexdigest()[:12])
+        text = f"{schema}|{found['rows']}|{found['sum']}|{found['xor']}"
+        return cls(found["rows"], schema, hashlib.sha256(text.encode()).hexdigest()[:12])
 
 
 class Copies:

@@ -31,6 +31,8 @@ class HeldReference:
     version: str
     name: str
     key_type: str
+    unique: bool
+    """Whether no key has two rows; otherwise the table must not be used."""
     spark: SparkSession = field(repr=False)
     table: object = field(repr=False)
     """Of the JVM."""
@@ -43,7 +45,7 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
     """Builds the table of a version.
 
     Args:
-        frame: one row per key.
+        frame: the rows of the version.
         key: its column.
         version: `Snapshot.id`.
         rows: how many there are.
@@ -75,7 +77,7 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
     name = f"{version}-{uuid.uuid4().hex[:8]}"
     columns = java.schema().apply(1).dataType().json()
     held = session.jvm.io.brokernat.spark.LookupFunction.hold(name, relation, columns)
-    return HeldReference(version, name, kind, spark, held)
+    return HeldReference(version, name, kind, bool(relation.value().keyIsUnique()), spark, held)
 
 
 def _memory(session: ClassicSession) -> int:

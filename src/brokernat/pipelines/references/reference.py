@@ -101,15 +101,16 @@ class ReferenceTable:
         self.check_age()
         return snapshot
 
-    def held(self, spark: SparkSession, frame: DataFrame) -> HeldReference | None:
-        """The held table of the last version that `current` returned; None if it must be joined.
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The last version that `current` returned, as it is joined."""
+        assert self._current  # noqa: S101 - asked for after `current`
+        return self._with_version(self._current.frame(spark), self._current.id)
 
-        Args:
-            frame: the version as it is joined.
-        """
+    def held(self, spark: SparkSession) -> HeldReference | None:
+        """The held table of the last version that `current` returned; None if it must be joined."""
         assert self._current  # noqa: S101 - asked for after `current`
         if not self._held or self._held.version != self._current.id:
-            self._held = hold(spark, frame, self.key, version=self._current.id, rows=self._current.rows)
+            self._held = self._hold(self.frame(spark), self._current.id, self._current.rows)
         return self._held
 
     @property
@@ -229,14 +230,30 @@ class ReferenceTable:
             self._source.verify(spark, version)
             # With the schema given, Spark opens no file to plan.
             copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
-            content = Content.of(copy, self.key)
-            if content.most > 1:
-                raise self._rules.duplicates_of(copy)
+            content = Content.of(copy)
             if self._current and self._read_in_this_run:
                 self._refuse_incomplete(copy.columns, content.rows, self._current)
+            if self.section.duplicates == "fail":
+                self._check_keys(copy, content)
         except Exception as error:  # noqa: BLE001 - Spark reports bad data by many classes
             raise self._unusable(error) from None
         return content
+
+    def _check_keys(self, copy: DataFrame, content: Content) -> None:
+        """Raise DuplicateKeysError; the table that is to be held shows most cheaply that keys are unique."""
+        held = self._hold(self._with_version(copy, content.identity), content.identity, content.rows)
+        if held is None or not held.unique:
+            self._rules.check_keys(copy)
+        self._held = held
+
+    def _hold(self, frame: DataFrame, version: str, rows: int) -> HeldReference | None:
+        return hold(frame.sparkSession, frame, self.key, version=version, rows=rows)
+
+    def _with_version(self, rows: DataFrame, version: str) -> DataFrame:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        column = self.section.version_column
+        return rows.withColumn(column, F.lit(version)) if column else rows
 
     def _refuse_incomplete(self, columns: Sequence[str], rows: int, good: Snapshot) -> None:
         """Raise for data without rows or with fewer columns than before: it is probably still being written."""

@@ -75,12 +75,19 @@ class RowRules:
             return keyed.drop(ORDER)
         return keyed.select(*(quoted(column) for column in dict.fromkeys([self.key, *self.columns])))
 
-    def duplicates_of(self, copy: DataFrame) -> DuplicateKeysError:
-        """The error for a copy of `rows` with duplicate keys; names the first ones."""
+    def check_keys(self, copy: DataFrame) -> None:
+        """Reads a copy of `rows`.
+
+        Raises:
+            DuplicateKeysError: it has duplicate keys; names the first ones.
+        """
+        repeated = self._repeated(copy)
+        if repeated is None:
+            return
         hint = "remove them, or choose one: `duplicates: first` or `duplicates: last`"
         if not self.ordered:
             hint = "remove them, or choose one row per key in a query or a view"
-        return DuplicateKeysError(self._repeated(copy) or "", hint=hint)
+        raise DuplicateKeysError(repeated, hint=hint)
 
     def _repeated(self, frame: DataFrame) -> str | None:
         repeated = frame.where(f"{quoted(self.key)} IS NOT NULL").groupBy(quoted(self.key)).count().where("count > 1")
