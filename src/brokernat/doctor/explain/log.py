@@ -159,7 +159,7 @@ class _Reader:
                 self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
             return
         if not known.by_error:
-            self._told = True
+            self._told = self._told or known.tells is not Tells.WRAPPER
         elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):
             # The cause of an error that a kind has already explained.
             return
