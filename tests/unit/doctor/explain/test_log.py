@@ -119,3 +119,9 @@ def test_what_follows_a_borrowed_line_keeps_its_place() -> None:
         "java-no-node",
         "java-no-connection",
     }
+
+
+def test_the_cause_of_a_line_without_a_reason_counts() -> None:
+    start = "ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
+    found = explain_log([f"{start}\n", "java.io.IOException: No space left on device\n"])
+    assert [each.match.known.key for each in found.explained] == ["broker-resources", "broker-start-failed"]
