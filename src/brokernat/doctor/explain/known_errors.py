@@ -111,7 +111,7 @@ def _may_stand(text: str, line: str) -> bool:
 def _is_other_systems(line: str, at: int) -> bool:
     """Whether a connector reports this error about its other system."""
     match = _OTHER_SYSTEM.search(line)
-    return bool(match) and match.start() < at < match.end()
+    return match is not None and match.start() < at < match.end()
 
 
 def _goes_on(line: str, end: int) -> bool:
