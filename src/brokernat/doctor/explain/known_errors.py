@@ -41,6 +41,8 @@ _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error
 _HEAD = 120
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
+# What a connector reports about its other system (database, object store), not about Kafka.
+_OTHER_SYSTEM = re.compile(r"connect\.errors\.(?:Connect|Retriable)Exception: java\.[\w.$]+")
 # A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
@@ -57,6 +59,8 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
         # Of several at one place the longest counts, which comes first.
         if at != seen and line.startswith(text, at) and _may_stand(text, line):
             seen = at
+            if known.borrowed and _is_other_systems(line, at):
+                continue
             if found is None or known.tells < found[0].tells:
                 found = known, text, at
     if found is None:
@@ -102,6 +106,12 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
 def _may_stand(text: str, line: str) -> bool:
     """Whether the text counts here: a package only as the logger of a warning or an error, not in a stack frame."""
     return not text.endswith(".") or bool(_TROUBLE.search(line, 0, _HEAD))
+
+
+def _is_other_systems(line: str, at: int) -> bool:
+    """Whether a connector reports this error about its other system."""
+    match = _OTHER_SYSTEM.search(line)
+    return match is not None and match.start() < at < match.end()
 
 
 def _goes_on(line: str, end: int) -> bool:

@@ -71,7 +71,8 @@ class KnownLine:
     JVM, Python or OpenSSL, so other programs print it, too. `wordings` has the texts by client version, `example` is a
     real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
     (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
-    else. `fallback`: used if the line is of no other kind and names no error.
+    else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line directly
+    above seems to be, and is not.
     """
 
     key: str
@@ -89,6 +90,7 @@ class KnownLine:
     calm: bool = False
     fallback: bool = False
     wordings: str = ""
+    corrects: str = ""
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

@@ -104,6 +104,8 @@ class _Reader:
         self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
+        # The place in `_explained` and the kind of the last line.
+        self._last: tuple[object, str | None] = None, None
         self._unknown = UnknownLines()
 
     def read(self, line: str) -> None:
@@ -159,7 +161,7 @@ class _Reader:
                 self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
             return
         if not known.by_error:
-            self._told = True
+            self._told = self._told or known.tells is not Tells.WRAPPER
         elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):
             # The cause of an error that a kind has already explained.
             return
@@ -190,6 +192,7 @@ class _Reader:
                 self._doubtful.append(each)
 
     def _count(self, it: _Occurrence) -> None:
+        self._correct(it)
         if it.number != self._counted:
             self._recognised += 1
             self._counted = it.number
@@ -207,6 +210,15 @@ class _Reader:
         else:
             explained.count += 1
             explained.last_seen = it.when
+        self._last = kept, it.match.known.key
+
+    def _correct(self, it: _Occurrence) -> None:
+        kept, key = self._last
+        if key != it.match.known.corrects or it.number != self._counted + 1:
+            return
+        self._explained[kept].count -= 1
+        if not self._explained[kept].count:
+            del self._explained[kept]
 
 
 def _only_places(explained: ExplainedLine) -> bool:

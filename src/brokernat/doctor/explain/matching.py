@@ -35,6 +35,8 @@ _LONG = 1500
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
+# Loggers that write JSON may have the level at the end.
+_CALM_JSON = re.compile(r'"(?:level|level_name|levelname|severity|log\.level)": ?"(?i:info|debug|trace)"')
 # The checks for endpoints without a rule.
 _WITHOUT_MAP = frozenset({"BN301", "BN302"})
 
@@ -111,15 +113,19 @@ def match_line(line: str) -> LineMatch | None:
         return kind
     error = error_in(line)
     if error is None:
-        return kind or (None if _CALM.search(line, 0, _HEAD) else _kind_of(line, fallback=True))
+        return kind or (None if _is_calm(line) else _kind_of(line, fallback=True))
     known, match = error
     fault = known.tells is Tells.FAULT
     if kind and not kind.calm and (known.borrowed or not fault):
         return kind
-    calm = not fault and bool(_CALM.search(line, 0, _HEAD))
+    calm = not fault and _is_calm(line)
     if calm and known.tells is Tells.WRAPPER:
         return kind
     return LineMatch(known, peer_of(match, known.role), match.end(), calm)
+
+
+def _is_calm(line: str) -> bool:
+    return bool(_CALM.search(line, 0, _HEAD) or _CALM_JSON.search(line))
 
 
 def match_step(line: str) -> LineMatch | None:

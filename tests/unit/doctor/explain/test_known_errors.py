@@ -148,3 +148,17 @@ def test_other_programs_use_some_of_the_names() -> None:
         json.dumps({"code": "LISTENER_NOT_FOUND"}),
     )
     assert [line for line in lines if explained(line)] == []
+
+
+def test_what_a_connector_says_of_its_other_system_is_not_kafkas() -> None:
+    cause = "org.apache.kafka.connect.errors.ConnectException: java.io.EOFException"
+    assert explained(cause) == ["connect-class"]
+    assert explained("WARN org.apache.kafka.common.network.Selector: Error in I/O", "java.io.EOFException") != [
+        "connect-class"
+    ]
+
+
+def test_a_calm_line_may_name_its_level_last() -> None:
+    line = '{"message":"orders: partitions revoked: [orders-1]","logger":"org.springframework.kafka.X","level":"INFO"}'
+    assert explained(line) == ["kafka-steps"]
+    assert explained(line.replace("INFO", "ERROR")) == ["logger-spring-error"]

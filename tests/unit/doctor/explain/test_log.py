@@ -119,3 +119,24 @@ def test_what_follows_a_borrowed_line_keeps_its_place() -> None:
         "java-no-node",
         "java-no-connection",
     }
+
+
+def test_the_cause_of_a_line_without_a_reason_counts() -> None:
+    start = "ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
+    found = explain_log([f"{start}\n", "java.io.IOException: No space left on device\n"])
+    assert [each.match.known.key for each in found.explained] == ["broker-resources", "broker-start-failed"]
+
+
+def test_the_line_below_corrects_what_a_line_seems_to_be() -> None:
+    effect = (
+        "WARN [Producer clientId=billing-1] Error connecting to node kafka-1.hq.internal:9092 (id: -1 rack: null)\n"
+    )
+    built = "java.io.IOException: Channel could not be created for socket java.nio.channels.SocketChannel[closed]\n"
+    assert [each.match.known.key for each in explain_log([effect, built]).explained] == ["java-channel-not-built"]
+    found = explain_log([effect, effect, built]).explained
+    assert {each.match.known.key: each.count for each in found} == {
+        "java-error-connecting": 1,
+        "java-channel-not-built": 1,
+    }
+    apart = explain_log([effect, "INFO all is well\n", built]).explained
+    assert len(apart) == 2
