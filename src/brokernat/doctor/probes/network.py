@@ -19,11 +19,12 @@ import struct
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Container
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 from brokernat.doctor.evidence import Attempt, NameLookup
 from brokernat.doctor.probes.channel import CountingReader
@@ -256,24 +257,15 @@ async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patien
 
 async def _in_a_thread(function: Callable[[], Result], patience: float) -> Result:
     """Raises TimeoutError, and the errors of the function."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(cast("Result", result))
-        else:
-            answer.set_exception(error)
+    answer = Future[Result]()
+    # Once it runs, the end of the waiting cannot cancel it, and the thread may still set a result that nobody reads.
+    answer.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            outcome: tuple[Result | None, Exception | None] = function(), None
+            answer.set_result(function())
         except (OSError, UnicodeError) as error:
-            outcome = None, error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wait_for(answer, patience)
+    return await asyncio.wait_for(asyncio.wrap_future(answer), patience)
