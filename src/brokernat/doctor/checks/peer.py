@@ -304,11 +304,8 @@ _UNLIKE_TLS = {
 
 def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
     """The stage that ends with one of these faults."""
-    for stage in _REQUESTS:
-        result = getattr(probe, stage)
-        if result is not None and not result.ok:
-            return stage if result.outcome in faults else None
-    return None
+    stage = probe.stopped
+    return stage if stage in _REQUESTS and getattr(probe, stage).outcome in faults else None
 
 
 def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:

@@ -50,13 +50,15 @@ class EndpointProbe:
     complete: bool = True
 
     @property
+    def stopped(self) -> Stage | None:
+        """The first stage that did not work, for example because the time ran out."""
+        results = ((stage, getattr(self, stage)) for stage in _REACHING)
+        return next((stage for stage, result in results if result is not None and not result.ok), None)
+
+    @property
     def failed(self) -> Stage | None:
         """The stage that stops clients here, None if they get through or the time ran out."""
-        for stage in _REACHING if self.complete else ():
-            result = getattr(self, stage)
-            if result is not None and not result.ok:
-                return stage
-        return None
+        return self.stopped if self.complete else None
 
     def tried(self, stage: Stage) -> Tries | None:
         """The number of tries and failures of a stage, None if it was not reached."""
