@@ -108,21 +108,18 @@ def check(
 
     def register(find: Finder) -> Finder:
         title, *parts = _PARAGRAPH.split(find.__doc__ or "")
-        text = {name: " ".join(paragraph.split()) for name, paragraph in zip(parts[::2], parts[1::2], strict=True)}
+        page = {name.lower(): " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
         if code in REGISTERED:
             raise ValueError(f"two checks have the code {code}")
         REGISTERED[code] = Check(
             code,
             title.strip().removesuffix("."),
-            text["Cause"],
-            find,
-            text["What"],
-            text["Why"],
-            text["Remedy"],
-            frozenset(explains),
-            needs,
-            residual,
-            independent,
+            find=find,
+            explains=frozenset(explains),
+            needs=needs,
+            residual=residual,
+            independent=independent,
+            **page,
         )
         return find
 
