@@ -82,11 +82,7 @@ class ClientSide:
 
 
 def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:
-    """The cluster's client section for the probes.
-
-    Args:
-        cluster: its client section is read.
-        token_command: prints a token; runs only if the mechanism is OAUTHBEARER.
+    """The cluster's client section for the probes; the command runs only if the mechanism is OAUTHBEARER.
 
     Raises:
         ConfigError: a store or a login line cannot be read, or the command prints no token.

@@ -65,13 +65,7 @@ def _matches(pattern: str, text: str) -> bool:
 def diagnose(
     evidence: Evidence, checks: Iterable[Check] = CHECKS, suppressions: Sequence[Suppression] = ()
 ) -> Diagnosis:
-    """The diagnosis of the evidence.
-
-    Args:
-        evidence: the results of the probes.
-        checks: the checks to run.
-        suppressions: findings to hide.
-    """
+    """The diagnosis of the evidence by these checks, without the findings to hide."""
     wanted = {check.code: check for check in checks}
     results: dict[str, list[CheckFinding]] = {}
     skipped: list[Skipped] = []

@@ -54,15 +54,9 @@ def collect(
     topics: Sequence[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
-    """Probe every endpoint that a client of this cluster dials.
+    """Probe every endpoint that a client of this cluster dials, in `timeout` seconds at most.
 
-    Args:
-        cluster: its client section and map are used.
-        timeout: total, in seconds.
-        groups: consumer groups whose coordinators are requested.
-        transactional_ids: producers whose coordinators are requested.
-        topics: requested with the rights of the client's user on them.
-        token_command: prints a token for OAUTHBEARER.
+    The coordinators of `groups` and `transactional_ids` are requested, and the user's rights on `topics`.
 
     Raises:
         ConfigError: the client's section is invalid, or the command prints no token.

@@ -139,10 +139,7 @@ async def connect(
 
     If a try gets no answer, the next one starts beside it from another local port, so all tries take no longer than
     one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets.
-
-    Args:
-        tries: total number of tries.
-        source: the local address.
+    `source` is the local address.
     """
     clock = asyncio.get_running_loop()
     end, waiting = clock.time() + patience, set[asyncio.Task[tuple[Attempt, Streams | None]]]()

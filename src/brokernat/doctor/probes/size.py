@@ -39,12 +39,9 @@ _DIRECTIONS: tuple[Direction, ...] = ("request", "answer")
 
 
 async def measure(channel: Channel | None, another: Open, patience: float) -> SizeTest:
-    """Which sizes get through.
+    """Which sizes get through; `channel` has exchanged small messages and cannot be used afterwards, None if it ended.
 
-    Args:
-        channel: a connection that has exchanged small messages, None if it ended; it cannot be used afterwards.
-        another: makes a logged-in connection.
-        patience: without a byte of an answer, in seconds.
+    `patience` is without a byte of an answer, in seconds.
     """
     if channel is None:
         return SizeTest(await each_direction(another, patience))

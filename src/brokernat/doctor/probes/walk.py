@@ -142,10 +142,7 @@ class Prober:
     ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
         """Another logged-in connection to a probed endpoint, and its handshake; None if it fails three times.
 
-        Args:
-            address: the one of the name's addresses to use.
-            source: the local address.
-            log: receives the tries of this connection too.
+        It uses this `address` of the name, from the local address `source`. Its tries are added to `log`.
         """
         walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name, address=address, source=source)
         if probe.resolve is not None and probe.resolve.ok:
