@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
+from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
@@ -282,7 +283,7 @@ def server_of(probe: EndpointProbe) -> str:
     written = _PORT.search(probe.rule.partition("=")[0])
     # A rule without a port keeps the port of the endpoint.
     port = written[1] if written is not None else probe.endpoint.rpartition(":")[2]
-    return f"[{probe.name}]:{port}" if ":" in probe.name else f"{probe.name}:{port}"
+    return f"{bracketed(probe.name)}:{port}"
 
 
 def bootstrap(probe: EndpointProbe) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from brokernat.address.host import bracketed
+
 Stage = Literal["resolve", "connect", "tls", "versions", "sasl", "metadata", "identity", "size"]
 """The stages, in the order of a client; ApiVersions comes before the login."""
 
@@ -61,7 +63,7 @@ class Advertised:
     @property
     def endpoint(self) -> str:
         """Host and port, as a client logs them."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{bracketed(self.host)}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.node_id} {self.endpoint}"

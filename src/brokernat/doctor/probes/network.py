@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from brokernat.doctor.evidence import Attempt, NameLookup
+from brokernat.doctor.host_kinds import canonical
 from brokernat.doctor.probes.channel import CountingReader
 
 Streams = tuple[CountingReader, asyncio.StreamWriter]
@@ -117,19 +118,11 @@ def deciding_line(host: str, addresses: Container[str]) -> str | None:
 def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
     """The same for the text of a hosts file; `localhost` and the machine's own name do not count."""
     name = host.lower().rstrip(".")
-    for line in text.splitlines():
+    for line in text.splitlines() if name != "localhost" else ():
         address, *names = line.partition("#")[0].split() or [""]
-        known = name in map(str.lower, names) and name != "localhost"
-        if known and _plain(address) in addresses:
+        if name in map(str.lower, names) and canonical(address) in addresses:
             return " ".join((address, *names))
     return None
-
-
-def _plain(address: str) -> str:
-    try:
-        return str(ip_address(address))
-    except ValueError:
-        return "none"
 
 
 async def connect(

@@ -24,6 +24,7 @@ from brokernat.doctor.reports.summary import (
     by_code,
     count,
     endpoints_by_listener,
+    errors_and_warnings,
     probe_results,
     remedy_of,
     verdict,
@@ -92,8 +93,7 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
     if evidence.files:
         yield "brokers’ files", ", ".join(each.name for each in evidence.files)
-    severities = [group.severity.value for group in by_code(diagnosis.findings)]
-    yield "found", ", ".join(count(severities.count(each), each) for each in ("error", "warning"))
+    yield "found", errors_and_warnings(diagnosis)
 
 
 def _description(diagnosis: Diagnosis) -> str:

@@ -17,6 +17,7 @@ from brokernat.doctor.reports.summary import (
     by_code,
     count,
     endpoints_by_listener,
+    errors_and_warnings,
     probe_results,
     remedy_of,
     verdict,
@@ -128,11 +129,9 @@ def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    severities = [group.severity for group in by_code(diagnosis.findings)]
-    found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
     checks = f"{counted(len(diagnosis.passed), 'check')} passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
-    yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
+    yield from folded(f"{errors_and_warnings(diagnosis)}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:
         code = (diagnosis.cause or diagnosis.findings[0]).code
         yield from folded(f"`brokernat explain {code}` explains it", width, "", "  ")
