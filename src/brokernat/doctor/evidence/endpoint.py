@@ -12,9 +12,11 @@ from brokernat.doctor.evidence.stages import (
     Attempt,
     ClusterMetadata,
     Connection,
+    EndpointText,
     Identity,
     Login,
     NameLookup,
+    RuleText,
     SizeTest,
     Stage,
     TlsHandshake,
@@ -35,7 +37,7 @@ class EndpointProbe:
     unknown.
     """
 
-    endpoint: str
+    endpoint: EndpointText
     name: str
     resolve: NameLookup | None = None
     connect: Connection | None = None
@@ -46,7 +48,7 @@ class EndpointProbe:
     identity: Identity | None = None
     size: SizeTest | None = None
     tries: tuple[Tries, ...] = ()
-    rule: str | None = None
+    rule: RuleText | None = None
     complete: bool = True
 
     @property
