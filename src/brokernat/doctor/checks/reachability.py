@@ -55,7 +55,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         if reason and not probed.probe.dns_error:
             opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
             listens = "check that the broker or the gateway runs and listens at this port"
-            remedy = Remedy((*(route_advice(probed.probe) or (opened,)),), (listens,))
+            remedy = Remedy(route_advice(probed.probe) or (opened,), (listens,))
             yield finding(probed.severity, probed, reason, remedy=remedy)
 
 
