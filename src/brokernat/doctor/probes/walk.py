@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from statistics import median
 from typing import Any, get_args
@@ -125,12 +125,9 @@ class Prober:
     @asynccontextmanager
     async def turn(self, endpoint: Endpoint, node_id: int | None) -> AsyncIterator[None]:
         """Waits until no other probe uses the endpoint, or the node that is expected there."""
-        async with self.shared.turns[endpoint]:
-            if node_id is None:
-                yield
-            else:
-                async with self.shared.turns[node_id]:
-                    yield
+        node = nullcontext() if node_id is None else self.shared.turns[node_id]
+        async with self.shared.turns[endpoint], node:
+            yield
 
     @asynccontextmanager
     async def channel(
