@@ -170,7 +170,7 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     advertised = {path.broker.endpoint for path in evidence.paths}
     for probed in dialled_nodes(evidence):
         path = probed.path
-        if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
+        if not path.rule or probed.failure is None or probed.failure.doubt:
             continue
         # A target that is a node's endpoint is meant for that node; BN601 reports it if another node answers.
         end = probed.probe.endpoint

@@ -77,6 +77,13 @@ class ProbedEndpoint(Place):
         return Remedy((f"correct the rule `{self.path.rule}`",) if self.path.rule else (), (mend,))
 
 
+@dataclass(frozen=True, slots=True)
+class DialledNode(ProbedEndpoint):
+    """A node for which an endpoint was dialled."""
+
+    path: BrokerPath
+
+
 def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
     """`node 1, node 3`, for the evidence of a comparison."""
     return ", ".join(dict.fromkeys(each.node for each in places if each.path is not None))
@@ -113,10 +120,10 @@ def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
 
 
 @once
-def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
+def dialled_nodes(evidence: Evidence) -> tuple[DialledNode, ...]:
     """The probes of nodes, even if a bootstrap server has the same endpoint."""
     return tuple(
-        ProbedEndpoint(node(path), path_failure(path, evidence), evidence, path.probe, path)
+        DialledNode(node(path), path_failure(path, evidence), evidence, path.probe, path)
         for path in evidence.paths
         if path.probe is not None
     )
