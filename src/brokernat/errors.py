@@ -23,9 +23,13 @@ Every error can be pickled and copied, because Spark and multiprocessing pass er
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class BrokernatError(Exception):
@@ -129,6 +133,24 @@ class ConfigError(BrokernatError):
         if len(blocks) > 1:
             blocks.append(f"{len(blocks)} problems")
         return "\n\n".join(blocks)
+
+
+def read_all(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """The result of each item.
+
+    Raises:
+        ConfigError: with the problems of all items.
+    """
+    found: list[Result] = []
+    problems: list[Finding] = []
+    for item in items:
+        try:
+            found.append(read(item))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(*problems)
+    return found
 
 
 class MissingToolError(BrokernatError):

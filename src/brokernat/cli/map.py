@@ -15,7 +15,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import MapSource, cluster_option, map_options, mapped_cluster, render_subject
 from brokernat.cli.files import output_options, write_output
 from brokernat.cli.options import Group, config_option, fail_on_option, format_option
-from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
+from brokernat.errors import UnmappedEndpointError, read_all
 from brokernat.text import counted
 
 
@@ -76,7 +76,7 @@ def translate(source: MapSource, unmapped: str | None, output: str, endpoints: t
     _, address_map = source.one()
     if unmapped:
         address_map = AddressMap(address_map.rules, Unmapped(unmapped))
-    advertised = _parse_all(endpoints)
+    advertised = read_all(Endpoint.parse, endpoints)
     rows: list[dict[str, str | None]] = []
     for endpoint in advertised:
         try:
@@ -132,16 +132,3 @@ def export(config_file: Path, cluster: str | None, file: Path | None, output: st
     write_output(file, text, replace=replace)
     rules = counted(len(address_map.rules), "rule")
     console.note(f"{file}: {rules}; give it to a client as `brokernat.map=file:{file.absolute()}`")
-
-
-def _parse_all(texts: tuple[str, ...]) -> list[Endpoint]:
-    endpoints: list[Endpoint] = []
-    problems: list[Finding] = []
-    for text in texts:
-        try:
-            endpoints.append(Endpoint.parse(text))
-        except ConfigError as error:
-            problems.extend(error.problems)
-    if problems:
-        raise ConfigError(*problems)
-    return endpoints

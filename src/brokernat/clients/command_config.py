@@ -19,7 +19,7 @@ from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret, lo
 from brokernat.config.java_properties import Property, parse_properties
 from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret
-from brokernat.errors import ConfigError, Finding, Location, Severity
+from brokernat.errors import ConfigError, Finding, Location, Severity, read_all
 from brokernat.paths import reading
 
 _KEPT = re.compile(r"(?:security|sasl|ssl)\..+|client\.dns\.lookup|bootstrap\.servers")
@@ -99,16 +99,8 @@ def _setting(name: str, value: str) -> str | Secret:
 
 
 def _servers(text: str) -> list[Endpoint]:
-    found: list[Endpoint] = []
-    problems: list[Finding] = []
-    for entry in filter(str.strip, text.split(",")):
-        try:
-            found.append(Endpoint.parse(_PROTOCOL.sub("", entry).strip()))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(*problems)
-    return found
+    entries = filter(str.strip, text.split(","))
+    return read_all(lambda entry: Endpoint.parse(_PROTOCOL.sub("", entry).strip()), entries)
 
 
 def _provided(name: str) -> ConfigError:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brokernat.errors import ConfigError, Finding, Location
+from brokernat.errors import ConfigError, Finding, Location, read_all
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -38,16 +38,12 @@ def parse_properties(text: str, source: str) -> tuple[Property, ...]:
     Raises:
         ConfigError: every `\u` without four hexadecimal digits, for which Java refuses the file.
     """
-    found: list[Property] = []
-    problems: list[Finding] = []
-    for number, line in _logical_lines(text):
-        try:
-            found.append(Property(*_name_and_value(line, Location(source, number)), number))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(*problems)
-    return tuple(found)
+
+    def read(line: tuple[int, str]) -> Property:
+        number, logical = line
+        return Property(*_name_and_value(logical, Location(source, number)), number)
+
+    return tuple(read_all(read, _logical_lines(text)))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -34,7 +34,7 @@ from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by the canonical names of their addresses."""
-_OAUTH_EXTENSION = "extension_"
+_EXTENSION = "extension_"
 _TIMEOUT = 60
 # RFC 6750, 2.1: the characters of a bearer token.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -82,11 +82,7 @@ class ClientSide:
 
 
 def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSide:
-    """The cluster's client section for the probes.
-
-    Args:
-        cluster: its client section is read.
-        token_command: prints a token; runs only if the mechanism is OAUTHBEARER.
+    """The cluster's client section for the probes; the command runs only if the mechanism is OAUTHBEARER.
 
     Raises:
         ConfigError: a store or a login line cannot be read, or the command prints no token.
@@ -95,7 +91,6 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
     protocol = properties.get("security.protocol", "PLAINTEXT")
     mechanism = properties.get("sasl.mechanism", "GSSAPI") if protocol.startswith("SASL_") else None
     login = _login(properties)
-    extensions = [(name, value) for name, value in login.items() if name.startswith(_OAUTH_EXTENSION)]
     return ClientSide(
         protocol,
         mechanism,
@@ -104,7 +99,7 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
         tls_side(properties) if protocol.endswith("SSL") else None,
         properties.get("ssl.endpoint.identification.algorithm", "https") != "",
         token(properties, token_command) if mechanism == "OAUTHBEARER" else None,
-        tuple((name.removeprefix(_OAUTH_EXTENSION), value) for name, value in extensions),
+        tuple((name.removeprefix(_EXTENSION), value) for name, value in login.items() if name.startswith(_EXTENSION)),
         properties.get("client.dns.lookup"),
         set(cluster.bootstrap_servers),
     )

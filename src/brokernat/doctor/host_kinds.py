@@ -20,6 +20,14 @@ def address(host: str) -> IPv4Address | IPv6Address | None:
     return getattr(place, "ipv4_mapped", None) or place
 
 
+def canonical(host: str) -> str:
+    """A host in the form for comparison; unlike `address`, it keeps IPv4-mapped IPv6."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host.lower().removesuffix(".")
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is the machine that dials it (names: RFC 6761, 6.3)."""
     place = address(host)

@@ -11,7 +11,7 @@ from tests.integration.doctor.looking import TIMEOUT
 
 from brokernat.doctor.evidence import Coordinator
 from brokernat.doctor.probes.channel import Channel
-from brokernat.doctor.probes.network import connect
+from brokernat.doctor.probes.network import connected
 from brokernat.doctor.probes.survey import coordinator
 from brokernat.testbed import RunningCluster
 from brokernat.testbed.place import wait_until
@@ -36,13 +36,10 @@ def ask_as_clients_do(cluster: RunningCluster, wanted: Coordinator) -> int:
     """The coordinator of a group or id; like a client's question, this one makes Kafka create the topic behind it."""
 
     async def ask() -> Coordinator:
-        _, streams = await connect(cluster.plan.broker(1).peer.host, cluster.plan.broker(1).peer.port, TIMEOUT)
-        assert streams is not None
-        channel = Channel(*streams, TIMEOUT)
-        try:
-            return await coordinator(channel, wanted, {wanted.topic})
-        finally:
-            await channel.close()
+        peer = cluster.plan.broker(1).peer
+        async with connected(peer.host, peer.port, TIMEOUT) as streams:
+            assert streams is not None
+            return await coordinator(Channel(*streams, TIMEOUT), wanted, {wanted.topic})
 
     found: list[int] = []
 

@@ -15,7 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from brokernat.doctor.broker_files.listeners import about_listeners
 from brokernat.doctor.evidence import BrokerFile
-from brokernat.errors import ConfigError, Finding, Location
+from brokernat.errors import ConfigError, Finding, Location, read_all
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 
@@ -36,21 +36,15 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
     Raises:
         ConfigError: it is not a compose file, or a setting depends on a variable without a default.
     """
-    services = _services(text, source)
-    found: list[BrokerFile] = []
-    problems: list[Finding] = []
-    for name, service in services.items():
-        try:
-            settings = about_listeners(_settings(service, f"service `{name}`", source))
-        except ConfigError as error:
-            problems += error.problems
-            continue
-        if settings:
-            filled = settings + _of_the_image(service.get("image"), dict(settings))
-            found.append(BrokerFile(f"{source} {name}", filled, _published(service)))
-    if problems:
-        raise ConfigError(*problems)
-    return tuple(found)
+
+    def read(named: tuple[str, dict[str, Any]]) -> BrokerFile:
+        name, service = named
+        settings = about_listeners(_settings(service, f"service `{name}`", source))
+        filled = settings + _of_the_image(service.get("image"), dict(settings))
+        return BrokerFile(f"{source} {name}", filled, _published(service))
+
+    files = read_all(read, _services(text, source).items())
+    return tuple(each for each in files if each.settings)
 
 
 def _services(text: str, source: str) -> dict[str, dict[str, Any]]:

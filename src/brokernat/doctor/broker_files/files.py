@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from brokernat.doctor.broker_files.compose import RESOLVE, parse_compose
 from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.doctor.evidence import BrokerFile
-from brokernat.errors import ConfigError, Finding
+from brokernat.errors import ConfigError, Finding, read_all
 from brokernat.paths import reading
 
 _COMPOSE = (".yml", ".yaml")
@@ -22,16 +23,7 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
     Raises:
         ConfigError: lists every file that cannot be read or is not a broker's file.
     """
-    found: list[BrokerFile] = []
-    problems: list[Finding] = []
-    for file in dict.fromkeys(files):
-        try:
-            found += _read(file)
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(*problems)
-    return tuple(found)
+    return tuple(chain.from_iterable(read_all(_read, dict.fromkeys(files))))
 
 
 def _read(file: Path) -> tuple[BrokerFile, ...]:

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from brokernat.address.host import bracketed
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
@@ -70,7 +71,7 @@ class Listener:
     @property
     def endpoint(self) -> str:
         """Host and port, as a client logs them."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{bracketed(self.host)}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.name}://{self.endpoint}"

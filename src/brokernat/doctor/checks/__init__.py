@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from brokernat.doctor.checks.registry import REGISTERED, UNASKED, Check, Need
+from brokernat.doctor.checks.registry import REGISTERED, Check, Need
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
@@ -19,7 +19,7 @@ for _module in iter_modules(__path__):
 CHECKS: tuple[Check, ...] = tuple(REGISTERED[code] for code in sorted(REGISTERED))
 """All checks, in the order of their codes."""
 
-__all__ = ["CHECKS", "UNASKED", "Check", "Need", "catalogue", "page"]
+__all__ = ["CHECKS", "Check", "Need", "catalogue", "page"]
 
 
 @cache

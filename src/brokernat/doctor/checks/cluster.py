@@ -77,28 +77,26 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     # If a node's own endpoint leads to another listener, BN603 reports it.
     odd = {each.probe.endpoint for each in dialled_nodes(evidence) if is_of_another_listener(each.failure)}
-    sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
-    for probe in evidence.bootstraps:
-        if probe.brokers is not None and probe.endpoint not in odd:
-            sets.setdefault(probe.brokers, []).append(probe)
-    probes = [probe for of_set in sets.values() for probe in of_set]
+    probes = [probe for probe in evidence.bootstraps if probe.brokers is not None and probe.endpoint not in odd]
     if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
         return
+    sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
+    for probe in probes:
+        sets.setdefault(probe.brokers or (), []).append(probe)
     names = {brokers: listener_of(evidence, probes) for brokers, probes in sets.items()}
     known = [name for name in names.values() if name]
     subject = f"listeners {', '.join(known)}" if len(set(known)) == len(sets) else f"{len(sets)} sets of brokers"
     reached = {path.broker.endpoint for path in evidence.paths if path.answers}
     best = max(sets, key=lambda brokers: (sum(each.endpoint in reached for each in brokers), len(brokers)))
     servers = {brokers: ", ".join(probe.endpoint for probe in probes) for brokers, probes in sets.items()}
-    ways = {
-        brokers: f"{f'listener {names[brokers]}, ' if names[brokers] else ''}bootstrap {servers[brokers]}"
-        for brokers in sets
-    }
     of_one = f" ({names[best]}: {counted(len(best), 'broker')})" if names[best] else ""
     yield error(
         subject,
         f"the bootstrap servers advertise {len(sets)} different sets of brokers",
-        [f"{way}: {', '.join(map(str, brokers))}" for brokers, way in ways.items()],
+        [
+            f"{f'listener {name}, ' if name else ''}bootstrap {servers[brokers]}: {', '.join(map(str, brokers))}"
+            for brokers, name in names.items()
+        ],
         client=f"keep the bootstrap servers of one listener only, for example {servers[best]}{of_one}",
         broker=tuple(_define(names)),
         explains=[path_failure(path, evidence) for path in evidence.paths if path.broker not in best],

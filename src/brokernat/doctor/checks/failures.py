@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from brokernat.doctor.evidence import ApiVersions, BrokerPath, Connection, EndpointProbe, Evidence, Stage, TlsHandshake
+from brokernat.doctor.evidence import ApiVersions, BrokerPath, Connection, EndpointProbe, Evidence, TlsHandshake
 from brokernat.doctor.finding import Failure
 from brokernat.doctor.host_kinds import dialable
 
@@ -114,21 +114,18 @@ def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[Endpoin
 
 def stage_failure(probe: EndpointProbe) -> Failure | None:
     """The first failing stage of the probe; a doubt if the time ran out or the login was not tried."""
-    for stage in _STAGES:
-        result = getattr(probe, stage)
-        if result is None or result.ok:
-            continue
-        name = probe.name if stage == "tls" else ""
-        tried = probe.tried(stage)
-        once = not probe.complete and result.outcome in _WAITING and (tried is None or tried.failed < _AGREEING)
-        doubt = once or result.outcome == "not-tried"
-        words, detail = "time ran out" if once else _words(stage, result), getattr(result, "detail", "")
-        return Failure(probe.endpoint, stage, name=name, words=words, detail=detail, doubt=doubt)
-    if probe.answers:
+    stage = probe.stopped
+    if stage is None and probe.answers:
         return None
-    if probe.complete:
-        return Failure(probe.endpoint, "metadata", words="no metadata")
-    return Failure(probe.endpoint, "metadata", words="time ran out", doubt=True)
+    if stage is None:
+        words = "no metadata" if probe.complete else "time ran out"
+        return Failure(probe.endpoint, "metadata", words=words, doubt=not probe.complete)
+    result, tried = getattr(probe, stage), probe.tried(stage)
+    name = probe.name if stage == "tls" else ""
+    once = not probe.complete and result.outcome in _WAITING and (tried is None or tried.failed < _AGREEING)
+    doubt = once or result.outcome == "not-tried"
+    words, detail = "time ran out" if once else _words(stage, result), getattr(result, "detail", "")
+    return Failure(probe.endpoint, stage, name=name, words=words, detail=detail, doubt=doubt)
 
 
 def size_failure(probe: EndpointProbe) -> Failure | None:
@@ -147,7 +144,6 @@ def _words(stage: str, result: object) -> str:
     return _WORDS[stage].get(outcome) or _FAULTS.get(outcome) or f"{stage} fails"
 
 
-_STAGES: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
 # Outcomes that more time might change, and how many of them count as a failure after the time ran out.
 _WAITING, _AGREEING = ("timeout", "mixed", "silent", "stalled", "no-answer"), 2
 _TLS = {

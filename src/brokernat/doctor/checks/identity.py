@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.queries import (
-    ProbedEndpoint,
+    DialledNode,
     acl_line,
     dialled_nodes,
     only_named_by,
@@ -39,7 +39,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in nodes:
         path, identity = probed.path, probed.probe.identity
         # If several nodes answer, BN602 reports it.
-        if path is None or identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
+        if identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = ends.get(path.broker.node_id)
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
@@ -48,9 +48,9 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         yield error(probed, message, seen, remedy=_corrected(probed, lines), confidence=sureness(identity))
 
 
-def _corrected(probed: ProbedEndpoint, lines: tuple[str, ...]) -> Remedy:
+def _corrected(probed: DialledNode, lines: tuple[str, ...]) -> Remedy:
     """Correct the rule if no forward could be right, otherwise the forward."""
-    end, rule = probed.probe.endpoint, probed.path.rule if probed.path is not None else None
+    end, rule = probed.probe.endpoint, probed.path.rule
     there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if not rule or (len(there) == 1 and not advertised):
@@ -97,7 +97,7 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: use the port of the same listener.
     """
     for probed in dialled_nodes(evidence):
-        if probed.path is None or not is_of_another_listener(probed.failure):
+        if not is_of_another_listener(probed.failure):
             continue
         brokers = ", ".join(map(str, probed.probe.brokers or ()))
         rule = f"correct the rule `{probed.path.rule}`: it must lead to the listener of the bootstrap servers"
@@ -120,7 +120,7 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
-        if probed.path is not None and probed.path.rule and identity is not None and identity.node_id is None:
+        if probed.path.rule and identity is not None and identity.node_id is None:
             right = acl_line(evidence, "--operation DescribeConfigs --cluster")
             message = "a broker answers, but its node id cannot be proven"
             seen = (f"the request for its settings failed: {identity.detail.upper()}",) if identity.detail else ()
@@ -144,7 +144,7 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, identity = probed.path, probed.probe.identity
         asked = probed.probe.cluster_id and probed.probe.newest("ApiVersions") >= _CHECKS_IDENTITY
-        if path is None or identity is None or identity.node_id is None or not asked:
+        if identity is None or identity.node_id is None or not asked:
             continue
         # The broker rejected every advertised id if another method had to prove the node.
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":

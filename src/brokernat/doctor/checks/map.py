@@ -123,21 +123,18 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     advertised = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
     dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
     sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
-    shown = {
-        text
-        for text, (left, right) in sides.items()
-        if (right in advertised and left not in advertised) or text in dead
-    }
+    proven = {text for text, (left, right) in sides.items() if right in advertised and left not in advertised}
     # If no bootstrap server answers, only the gateway's host shows which other rules are reversed.
-    gateways = {_host(sides[text][0]) for text in shown}
+    gateways = {_host(left) for text, (left, _) in sides.items() if text in proven or text in dead}
     for text, (left, right) in sides.items():
-        proven = right in advertised and left not in advertised
-        alike = not advertised and _host(left) in gateways and _host(right) not in gateways
-        if text not in shown and not alike:
-            continue
-        why = f"a broker advertises {right}" if proven else f"{right} does not answer, and {left} does"
-        if text not in shown:
+        if text in proven:
+            why = f"a broker advertises {right}"
+        elif text in dead:
+            why = f"{right} does not answer, and {left} does"
+        elif not advertised and _host(left) in gateways and _host(right) not in gateways:
             why = f"{_host(left)} is on the left side of other reversed rules"
+        else:
+            continue
         unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
         yield error(
             f"rule {text}",
@@ -145,7 +142,7 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             client="a rule is `advertised = reachable`: exchange its sides",
             rules=f"{right} = {left}",
             explains=[*unmapped, *([dead[text].failure] if text in dead else [])],
-            confidence=Confidence.PROVEN if proven else Confidence.LIKELY,
+            confidence=Confidence.PROVEN if text in proven else Confidence.LIKELY,
         )
 
 
@@ -173,7 +170,7 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     advertised = {path.broker.endpoint for path in evidence.paths}
     for probed in dialled_nodes(evidence):
         path = probed.path
-        if path is None or not path.rule or probed.failure is None or probed.failure.doubt:
+        if not path.rule or probed.failure is None or probed.failure.doubt:
             continue
         # A target that is a node's endpoint is meant for that node; BN601 reports it if another node answers.
         end = probed.probe.endpoint

@@ -68,7 +68,7 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, probed.probe.dns_error
-        if path is not None and path.rule is None and reason and not _unanswered(probed):
+        if path.rule is None and reason and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
             yield error(probed, message, (reason,), remedy=remedy_for(evidence, path))
 

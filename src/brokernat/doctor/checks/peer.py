@@ -281,14 +281,12 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     if probe.tls is not None and not probe.tls.ok:
         if probe.tls.outcome == "not-tls":
             return None if probe.tls.protocol else ("tls", "no TLS is spoken")
-        return ("tls", _UNLIKE_TLS[probe.tls.outcome]) if probe.tls.outcome in _UNLIKE_TLS else None
+        return ("tls", "the TLS handshake fails") if probe.tls.outcome in ("failed", "client-certificate") else None
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
     if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
-        return (
-            "sasl",
-            f"the login is by {', '.join(probe.sasl.offered)}" if probe.sasl.offered else "no login is supported",
-        )
+        offered = ", ".join(probe.sasl.offered)
+        return "sasl", f"the login is by {offered}" if offered else "no login is supported"
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", "the login is rejected"
     if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
@@ -296,19 +294,10 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     return None
 
 
-_UNLIKE_TLS = {
-    "failed": "the TLS handshake fails",
-    "client-certificate": "the TLS handshake fails",
-}
-
-
 def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
     """The stage that ends with one of these faults."""
-    for stage in _REQUESTS:
-        result = getattr(probe, stage)
-        if result is not None and not result.ok:
-            return stage if result.outcome in faults else None
-    return None
+    stage = probe.stopped
+    return stage if stage in _REQUESTS and getattr(probe, stage).outcome in faults else None
 
 
 def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:

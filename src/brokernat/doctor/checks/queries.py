@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
+from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
@@ -76,6 +77,13 @@ class ProbedEndpoint(Place):
         return Remedy((f"correct the rule `{self.path.rule}`",) if self.path.rule else (), (mend,))
 
 
+@dataclass(frozen=True, slots=True)
+class DialledNode(ProbedEndpoint):
+    """A node for which an endpoint was dialled."""
+
+    path: BrokerPath
+
+
 def nodes_of(places: Sequence[ProbedEndpoint]) -> str:
     """`node 1, node 3`, for the evidence of a comparison."""
     return ", ".join(dict.fromkeys(each.node for each in places if each.path is not None))
@@ -112,10 +120,10 @@ def bootstrap_servers(evidence: Evidence) -> Iterator[ProbedEndpoint]:
 
 
 @once
-def dialled_nodes(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
+def dialled_nodes(evidence: Evidence) -> tuple[DialledNode, ...]:
     """The probes of nodes, even if a bootstrap server has the same endpoint."""
     return tuple(
-        ProbedEndpoint(node(path), path_failure(path, evidence), evidence, path.probe, path)
+        DialledNode(node(path), path_failure(path, evidence), evidence, path.probe, path)
         for path in evidence.paths
         if path.probe is not None
     )
@@ -282,7 +290,7 @@ def server_of(probe: EndpointProbe) -> str:
     written = _PORT.search(probe.rule.partition("=")[0])
     # A rule without a port keeps the port of the endpoint.
     port = written[1] if written is not None else probe.endpoint.rpartition(":")[2]
-    return f"[{probe.name}]:{port}" if ":" in probe.name else f"{probe.name}:{port}"
+    return f"{bracketed(probe.name)}:{port}"
 
 
 def bootstrap(probe: EndpointProbe) -> str:

@@ -55,7 +55,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         if reason and not probed.probe.dns_error:
             opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
             listens = "check that the broker or the gateway runs and listens at this port"
-            remedy = Remedy((*(route_advice(probed.probe) or (opened,)),), (listens,))
+            remedy = Remedy(route_advice(probed.probe) or (opened,), (listens,))
             yield finding(probed.severity, probed, reason, remedy=remedy)
 
 
@@ -72,7 +72,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
-        if path is not None and path.rule is None and reason and not probed.probe.dns_error:
+        if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
             if address(path.broker.host) is None and not is_loopback(path.broker.host):
                 leads = f"`{path.broker.host}` resolves here to {', '.join(probed.probe.addresses)}"
@@ -107,7 +107,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
-        if path is not None and path.rule and reason:
+        if path.rule and reason:
             fix = [f"correct the rule `{path.rule}`"]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):

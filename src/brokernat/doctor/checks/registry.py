@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from typing import Self
 
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
@@ -33,38 +34,61 @@ class Place:
         return self.failure if self.failure is not None and self.failure.doubt else None
 
 
-class Need(StrEnum):
-    """What a check needs in the evidence; the value completes the sentence `skipped: …`."""
+def _requested(kind: str, evidence: Evidence, *, sent: bool = False) -> bool:
+    """Whether the user requested a coordinator of this kind; with `sent`, whether the request was sent."""
+    return any(each.kind == kind and not (sent and each.error == "not-asked") for each in evidence.coordinators)
 
-    NETWORK = "no bootstrap server was given"
-    FILES = "no broker file was given"
-    METADATA = "no bootstrap server returned the brokers to this client"
-    MAP = "there is no address map"
-    PARTITIONS = "the cluster's partitions could not be read"
-    TOPICS = "no topic was named (`--topic`)"
-    COORDINATORS = "no coordinator was requested (`--group`, `--transactional-id`)"
-    GROUPS = "no group was named (`--group`)"
+
+class Need(StrEnum):
+    """What a check needs in the evidence; the value completes the sentence `skipped: …`.
+
+    `met` judges the evidence. `options` are those of the command that ask for it; reports print such needs in one line.
+    """
+
+    def __new__(cls, reason: str, met: Callable[[Evidence], bool], *options: str) -> Self:
+        need = str.__new__(cls, reason)
+        need._value_, need.met, need.options = reason, met, options
+        return need
+
+    met: Callable[[Evidence], bool]
+    options: tuple[str, ...]
+
+    NETWORK = "no bootstrap server was given", lambda evidence: bool(evidence.bootstraps)
+    FILES = "no broker file was given", lambda evidence: bool(evidence.files), "--server-properties"
+    METADATA = (
+        "no bootstrap server returned the brokers to this client",
+        lambda evidence: any(probe.answers for probe in evidence.bootstraps),
+    )
+    MAP = "there is no address map", lambda evidence: evidence.rules is not None
+    PARTITIONS = "the cluster's partitions could not be read", lambda evidence: evidence.replicas is not None
+    TOPICS = "no topic was named (`--topic`)", lambda evidence: bool(evidence.topics), "--topic"
+    COORDINATORS = (
+        "no coordinator was requested (`--group`, `--transactional-id`)",
+        lambda evidence: bool(evidence.coordinators),
+        "--group",
+        "--transactional-id",
+    )
+    GROUPS = "no group was named (`--group`)", partial(_requested, "group"), "--group"
     OFFSETS_TOPIC = (
         "this user sees no `__consumer_offsets`, no reachable broker coordinates a group that this user may see, and a "
-        "request for a coordinator would create the topic"
+        "request for a coordinator would create the topic",
+        partial(_requested, "group", sent=True),
     )
-    TRANSACTIONS = "no transactional id was named (`--transactional-id`)"
+    TRANSACTIONS = (
+        "no transactional id was named (`--transactional-id`)",
+        partial(_requested, "transaction"),
+        "--transactional-id",
+    )
     TRANSACTIONS_TOPIC = (
         "this user sees no `__transaction_state`, no reachable broker coordinates the id, and a request for a "
-        "coordinator would create the topic"
+        "coordinator would create the topic",
+        partial(_requested, "transaction", sent=True),
     )
-    EXECUTORS = "no Spark executors were probed (`--on-executors`)"
-
-
-UNASKED = {
-    Need.TOPICS.value: ("--topic",),
-    Need.COORDINATORS.value: ("--group", "--transactional-id"),
-    Need.GROUPS.value: ("--group",),
-    Need.TRANSACTIONS.value: ("--transactional-id",),
-    Need.EXECUTORS.value: ("--on-executors",),
-    Need.FILES.value: ("--server-properties",),
-}
-"""Needs that an option was not given for, with these options: a report prints them in one line."""
+    EXECUTORS = (
+        "no Spark executors were probed (`--on-executors`)",
+        lambda evidence: bool(evidence.executors),
+        "--on-executors",
+    )
 
 
 Finder = Callable[[Evidence], Iterator[CheckFinding]]
@@ -108,21 +132,18 @@ def check(
 
     def register(find: Finder) -> Finder:
         title, *parts = _PARAGRAPH.split(find.__doc__ or "")
-        text = {name: " ".join(paragraph.split()) for name, paragraph in zip(parts[::2], parts[1::2], strict=True)}
+        page = {name.lower(): " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
         if code in REGISTERED:
             raise ValueError(f"two checks have the code {code}")
         REGISTERED[code] = Check(
             code,
             title.strip().removesuffix("."),
-            text["Cause"],
-            find,
-            text["What"],
-            text["Why"],
-            text["Remedy"],
-            frozenset(explains),
-            needs,
-            residual,
-            independent,
+            find=find,
+            explains=frozenset(explains),
+            needs=needs,
+            residual=residual,
+            independent=independent,
+            **page,
         )
         return find
 

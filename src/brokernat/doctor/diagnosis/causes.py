@@ -73,9 +73,8 @@ def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     """The root cause of these findings, in one sentence."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
     more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
-    reasons = {finding.message for finding in findings}
-    reason = f": {reasons.pop()}" if len(reasons) == 1 else ""
     messages = list(dict.fromkeys(finding.message for finding in findings))
+    reason = f": {messages[0]}" if len(messages) == 1 else ""
     rest = f"; and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
     sentence = check.cause.format(
         subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason, messages="; ".join(messages[:_SHOWN]) + rest

@@ -88,11 +88,12 @@ class ListenerWay:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A check that was not run, and why."""
+    """A check that was not run, and why; `options` of the command would give it what it needs."""
 
     code: str
     title: str
     reason: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ is an error, because it would hide nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from brokernat.doctor.checks import CHECKS, Check, Need
@@ -65,24 +65,18 @@ def _matches(pattern: str, text: str) -> bool:
 def diagnose(
     evidence: Evidence, checks: Iterable[Check] = CHECKS, suppressions: Sequence[Suppression] = ()
 ) -> Diagnosis:
-    """The diagnosis of the evidence.
-
-    Args:
-        evidence: the results of the probes.
-        checks: the checks to run.
-        suppressions: findings to hide.
-    """
+    """The diagnosis of the evidence by these checks, without the findings to hide."""
     wanted = {check.code: check for check in checks}
     results: dict[str, list[CheckFinding]] = {}
     skipped: list[Skipped] = []
     for check in wanted.values():
         # All checks except those of files and executors judge the network's evidence.
         needs = check.needs if _ELSEWHERE & set(check.needs) else (Need.NETWORK, *check.needs)
-        missing = next((need for need in needs if not _MET[need](evidence)), None)
+        missing = next((need for need in needs if not need.met(evidence)), None)
         if missing is None:
             results[check.code] = list(check.findings(evidence))
         else:
-            skipped.append(Skipped(check.code, check.title, missing.value))
+            skipped.append(Skipped(check.code, check.title, missing.value, missing.options))
     _without_explained(results, wanted)
     kept: list[CheckFinding] = []
     suppressed: list[CheckFinding] = []
@@ -121,24 +115,3 @@ def _without_explained(results: dict[str, list[CheckFinding]], checks: dict[str,
     for code, of_code in results.items():
         if checks[code].residual:
             results[code] = [each for each in of_code if not explained.issuperset(each.explains)]
-
-
-_MET: Mapping[Need, Callable[[Evidence], bool]] = {
-    Need.NETWORK: lambda evidence: bool(evidence.bootstraps),
-    Need.FILES: lambda evidence: bool(evidence.files),
-    Need.METADATA: lambda evidence: any(probe.answers for probe in evidence.bootstraps),
-    Need.MAP: lambda evidence: evidence.rules is not None,
-    Need.PARTITIONS: lambda evidence: evidence.replicas is not None,
-    Need.TOPICS: lambda evidence: bool(evidence.topics),
-    Need.COORDINATORS: lambda evidence: bool(evidence.coordinators),
-    Need.GROUPS: lambda evidence: _wanted(evidence, "group"),
-    Need.OFFSETS_TOPIC: lambda evidence: _wanted(evidence, "group", asked=True),
-    Need.TRANSACTIONS: lambda evidence: _wanted(evidence, "transaction"),
-    Need.TRANSACTIONS_TOPIC: lambda evidence: _wanted(evidence, "transaction", asked=True),
-    Need.EXECUTORS: lambda evidence: bool(evidence.executors),
-}
-
-
-def _wanted(evidence: Evidence, kind: str, *, asked: bool = False) -> bool:
-    """Whether the user requested a coordinator of this kind; with `asked`, whether the request was sent."""
-    return any(each.kind == kind and not (asked and each.error == "not-asked") for each in evidence.coordinators)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from ipaddress import ip_network
+from itertools import chain
 
 from brokernat.address import Endpoint
 from brokernat.address.endpoint import parse_port
 from brokernat.address.host import bracketed, format_ip, parse_host
-from brokernat.errors import ConfigError, Finding
+from brokernat.errors import ConfigError, Finding, read_all
 
 MOST = 1024
 _HINT = "write `host:port`, `host:first-last` or `network/length:port`, separated by `,`"
@@ -29,17 +30,10 @@ def parse_candidates(texts: Iterable[str]) -> tuple[Endpoint, ...]:
     Raises:
         ConfigError: lists every invalid entry, or there are more than `MOST` endpoints.
     """
-    found: dict[Endpoint, None] = {}
-    problems: list[Finding] = []
-    for entry in (entry.strip() for text in texts for entry in text.split(",")):
-        try:
-            found |= dict.fromkeys(_endpoints(entry, MOST))
-        except ConfigError as error:
-            problems.extend(error.problems)
-    if not problems and len(found) > MOST:
-        problems.append(_too_many("the candidates", len(found), MOST))
-    if problems:
-        raise ConfigError(*problems)
+    entries = (entry.strip() for text in texts for entry in text.split(","))
+    found = dict.fromkeys(chain.from_iterable(read_all(lambda entry: _endpoints(entry, MOST), entries)))
+    if len(found) > MOST:
+        raise ConfigError(_too_many("the candidates", len(found), MOST))
     return tuple(found)
 
 

@@ -17,11 +17,11 @@ cannot be seen before.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from brokernat.doctor.checks.registry import finding
+from brokernat.doctor.checks.registry import error, warning
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
@@ -155,24 +155,23 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
         replace(each, remedy=Remedy((keep,), each.remedy.broker)) if each.code == _MIXED_LISTENERS else each
         for each in about_servers
     ]
-    leads: dict[int, list[EndpointProbe]] = {}
-    silent: Counter[str] = Counter()
+    leads: dict[int, list[EndpointProbe]] = defaultdict(list)
+    silent = Counter(_silence(probe) for probe in swept.candidates if not probe.connected)
     doubts: list[CheckFinding] = []
     for probe in swept.candidates:
-        reasons = list(_reasons(probe, home, evidence))
-        doubts += reasons
-        if not probe.connected:
-            silent[_silence(probe)] += 1
-        elif not reasons and probe.identity is not None and probe.identity.node_id is not None:
-            leads.setdefault(probe.identity.node_id, []).append(probe)
+        if probe.connected:
+            reasons = list(_reasons(probe, home, evidence))
+            doubts += reasons
+            if not reasons and probe.identity is not None and probe.identity.node_id is not None:
+                leads[probe.identity.node_id].append(probe)
     nodes = home.brokers or ()
     unknown = sum(each.code == _NOT_KNOWN for each in doubts) + silent[_NOT_PROBED]
     matched: list[MatchedNode] = []
     for node in nodes:
-        probes = leads.get(node.node_id, [])
-        missing = list(_unmatched(node, nodes, probes, unknown))
-        findings += missing
-        if not missing and (identity := probes[0].identity) is not None:
+        probes = leads[node.node_id]
+        if missing := _unmatched(node, nodes, probes, unknown):
+            findings.append(missing)
+        elif (identity := probes[0].identity) is not None:
             found = identity.method, Confidence(identity.confidence), identity.connections
             matched.append(MatchedNode(node.node_id, node.endpoint, probes[0].endpoint, *found))
     if len(matched) == len(nodes):
@@ -200,8 +199,6 @@ def _about_servers(evidence: Evidence) -> list[CheckFinding]:
 
 def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[CheckFinding]:
     """Why a candidate that accepted a connection matches no node; only the first reason."""
-    if not probe.connected:
-        return
     if not probe.complete:
         words = "not known: the time ran out before it was seen what answers"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
@@ -253,23 +250,25 @@ def _answered(probe: EndpointProbe) -> int:
 
 def _unmatched(
     node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int
-) -> Iterator[CheckFinding]:
+) -> CheckFinding | None:
     """Why a node has no candidate; `unknown` is the number of incompletely probed candidates."""
-    same = [each for each in nodes if each.endpoint == node.endpoint and each != node]
+    remedy = Remedy()
     if not dialable(node.host, node.port):
-        yield _missing(node, "what it advertises is no endpoint that a rule could name")
-    elif same:
+        message = "what it advertises is no endpoint that a rule could name"
+    elif same := [each for each in nodes if each.endpoint == node.endpoint and each != node]:
         others = ", ".join(str(each.node_id) for each in same)
-        yield _missing(node, f"node {others} advertises the same endpoint, and no rule can tell them apart")
+        message = f"node {others} advertises the same endpoint, and no rule can tell them apart"
     elif not probes and unknown:
         message = f"not known: {counted(unknown, 'candidate was', 'candidates were')} not probed to the end"
-        yield _missing(node, message, _MORE_TIME)
+        remedy = _MORE_TIME
     elif not probes:
-        yield _missing(node, "no candidate leads to it")
+        message = "no candidate leads to it"
     elif len(probes) > 1:
-        ends = ", ".join(probe.endpoint for probe in probes)
+        message = f"several candidates lead to it: {', '.join(probe.endpoint for probe in probes)}"
         remedy = Remedy(("name one of them in `--candidates`",))
-        yield _missing(node, f"several candidates lead to it: {ends}", remedy)
+    else:
+        return None
+    return error(f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")
 
 
 def listener_name(probe: EndpointProbe) -> str | None:
@@ -281,17 +280,9 @@ def listener_name(probe: EndpointProbe) -> str | None:
 
 
 def _doubt(
-    probe: EndpointProbe,
-    code: str,
-    message: str,
-    seen: Iterable[str] = (),
-    remedy: Remedy = Remedy(),  # noqa: B008 - frozen
+    probe: EndpointProbe, code: str, message: str, seen: Sequence[str] = (), remedy: Remedy | None = None
 ) -> CheckFinding:
-    return finding(Severity.WARNING, f"candidate {probe.endpoint}", message, tuple(seen), remedy=remedy, code=code)
-
-
-def _missing(node: Advertised, message: str, remedy: Remedy = Remedy()) -> CheckFinding:  # noqa: B008 - frozen
-    return finding(Severity.ERROR, f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")
+    return warning(f"candidate {probe.endpoint}", message, seen, remedy=remedy, code=code)
 
 
 def _silence(probe: EndpointProbe) -> str:

@@ -21,11 +21,7 @@ _USUAL_NETWORK = 24
 
 
 def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ...]:
-    """A rule for each matched node, in the order of nodes.
-
-    Args:
-        hosts: write rules for hosts if the ports are kept.
-    """
+    """A rule for each matched node, in the order of nodes; with `hosts` one for each host, if the ports are kept."""
     groups: dict[str, list[MatchedNode]] = {}
     by_host = hosts and host_to_host(discovery.matched)
     for each in discovery.matched:

@@ -12,9 +12,11 @@ from brokernat.doctor.evidence.stages import (
     Attempt,
     ClusterMetadata,
     Connection,
+    EndpointText,
     Identity,
     Login,
     NameLookup,
+    RuleText,
     SizeTest,
     Stage,
     TlsHandshake,
@@ -22,7 +24,16 @@ from brokernat.doctor.evidence.stages import (
 )
 
 _API_KEYS = {"Produce": 0, "Metadata": 3, "ApiVersions": 18, "DescribeTransactions": 65}
-_SPEAKS: dict[str, Literal["tls", "http", "ssh"]] = {"TLS": "tls", "HTTP": "http", "SSH": "ssh"}
+_Peer = Literal["kafka", "controller", "tls", "http", "ssh", "silence", "closed", "other"]
+_SPEAKS: dict[str, _Peer] = {"TLS": "tls", "HTTP": "http", "SSH": "ssh"}
+_ANSWERS: dict[str, _Peer] = {
+    "ok": "kafka",
+    "controller": "controller",
+    "silent": "silence",
+    "unreadable": "other",
+    "unsupported": "other",
+}
+"""The peer by the outcome of ApiVersions; with other outcomes the connection was closed."""
 _REACHING: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
 
 
@@ -35,7 +46,7 @@ class EndpointProbe:
     unknown.
     """
 
-    endpoint: str
+    endpoint: EndpointText
     name: str
     resolve: NameLookup | None = None
     connect: Connection | None = None
@@ -46,17 +57,19 @@ class EndpointProbe:
     identity: Identity | None = None
     size: SizeTest | None = None
     tries: tuple[Tries, ...] = ()
-    rule: str | None = None
+    rule: RuleText | None = None
     complete: bool = True
+
+    @property
+    def stopped(self) -> Stage | None:
+        """The first stage that did not work, for example because the time ran out."""
+        results = ((stage, getattr(self, stage)) for stage in _REACHING)
+        return next((stage for stage, result in results if result is not None and not result.ok), None)
 
     @property
     def failed(self) -> Stage | None:
         """The stage that stops clients here, None if they get through or the time ran out."""
-        for stage in _REACHING if self.complete else ():
-            result = getattr(self, stage)
-            if result is not None and not result.ok:
-                return stage
-        return None
+        return self.stopped if self.complete else None
 
     def tried(self, stage: Stage) -> Tries | None:
         """The number of tries and failures of a stage, None if it was not reached."""
@@ -98,7 +111,7 @@ class EndpointProbe:
         return self.connect.attempts if self.connect is not None else ()
 
     @property
-    def speaks(self) -> Literal["kafka", "controller", "tls", "http", "ssh", "silence", "closed", "other"] | None:
+    def speaks(self) -> _Peer | None:
         """The kind of peer that answered a Kafka request."""
         if self.versions is None:
             if self.tls is None or self.tls.outcome not in ("not-tls", "closed", "reset"):
@@ -106,19 +119,9 @@ class EndpointProbe:
             if self.tls.protocol:
                 return _SPEAKS.get(self.tls.protocol, "other")
             return "kafka" if self.tls.plain else "closed" if self.tls.outcome != "not-tls" else None
-        match self.versions.outcome:
-            case "ok":
-                return "kafka"
-            case "controller":
-                return "controller"
-            case "other-protocol":
-                return _SPEAKS.get(self.versions.protocol, "other")
-            case "silent":
-                return "silence"
-            case "unreadable" | "unsupported":
-                return "other"
-            case _:
-                return "closed"
+        if self.versions.outcome == "other-protocol":
+            return _SPEAKS.get(self.versions.protocol, "other")
+        return _ANSWERS.get(self.versions.outcome, "closed")
 
     @property
     def first_bytes(self) -> str:

@@ -8,8 +8,14 @@ bytes are of another protocol.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from ipaddress import ip_address
+from typing import Annotated, Any, Literal
+
+from brokernat.address import Endpoint, parse_rule
+from brokernat.address.host import bracketed
+from brokernat.errors import ConfigError
 
 Stage = Literal["resolve", "connect", "tls", "versions", "sasl", "metadata", "identity", "size"]
 """The stages, in the order of a client; ApiVersions comes before the login."""
@@ -21,6 +27,32 @@ offers no version of the request that the doctor knows.
 
 Client = Literal["java", "librdkafka", "python"]
 """Client families that verify certificates differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """Marks a text that checks parse with this function. A saved file is untrusted, so reading it does so too."""
+
+    parse: Callable[[str], object]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        from pydantic_core import PydanticCustomError, core_schema
+
+        def parsed(text: str) -> str:
+            try:
+                self.parse(text)
+            except ConfigError as error:
+                raise PydanticCustomError("text", "{reason}", {"reason": error.problems[0].message}) from None
+            except ValueError:
+                raise PydanticCustomError("text", "this is no address") from None
+            return text
+
+        return core_schema.no_info_after_validator_function(parsed, handler(source))
+
+
+AddressText = Annotated[str, _Parsed(ip_address)]
+EndpointText = Annotated[str, _Parsed(Endpoint.parse)]
+RuleText = Annotated[str, _Parsed(parse_rule)]
 
 
 class Result:
@@ -61,7 +93,7 @@ class Advertised:
     @property
     def endpoint(self) -> str:
         """Host and port, as a client logs them."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{bracketed(self.host)}:{self.port}"
 
     def __str__(self) -> str:
         return f"{self.node_id} {self.endpoint}"
@@ -76,7 +108,7 @@ class NameLookup(Result):
     """
 
     outcome: Literal["ok", "unknown", "no-answer", "not-a-name"]
-    addresses: tuple[str, ...] = ()
+    addresses: tuple[AddressText, ...] = ()
     detail: str = ""
     hosts_entry: str | None = None
     canonical: tuple[str, ...] = ()

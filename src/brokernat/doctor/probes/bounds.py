@@ -14,6 +14,13 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 from kio.serial.errors import BufferUnderflow, DecodeError
+from kio.serial.readers import (
+    read_compact_array_length,
+    read_int16,
+    read_int32,
+    read_legacy_array_length,
+    read_unsigned_varint,
+)
 from kio.static.protocol import Entity
 
 Walker = Callable[[bytes, int], int]
@@ -34,8 +41,6 @@ _FIXED = {
     "datetime_i64": 8,
     "uuid": 16,
 }
-_VARINT = 5
-"""The most bytes of an unsigned 32-bit varint."""
 
 
 def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
@@ -45,7 +50,10 @@ def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
         BufferUnderflow: a length is more than the remaining bytes.
         DecodeError: bytes remain after its end.
     """
-    end = _entity(answer)[0](data, offset)
+    try:
+        end = _entity(answer)[0](data, offset)
+    except ValueError:
+        raise BufferUnderflow("a length that does not end") from None
     if end != len(data):
         raise DecodeError(f"{len(data)} bytes came and the answer ends after {end}")
 
@@ -90,19 +98,24 @@ def _field(kind: Any, name: str | None, flexible: bool) -> tuple[Walker, int]:
 
 
 def _text(flexible: bool, prefix: int) -> Walker:
+    read = read_unsigned_varint if flexible else read_int16 if prefix == 2 else read_int32
+
     def walk(data: bytes, at: int) -> int:
-        length, at = _length(data, at, flexible, prefix)
-        return _within(data, at + max(0, length))
+        length, size = read(data, at)
+        # Compact lengths are one more, so that 0 is null; without, -1 is null.
+        return _within(data, at + size + max(0, length - flexible))
 
     return walk
 
 
 def _array(element: tuple[Walker, int], flexible: bool) -> Walker:
     step, smallest = element
+    read = read_compact_array_length if flexible else read_legacy_array_length
 
     def walk(data: bytes, at: int) -> int:
-        count, at = _length(data, at, flexible, 4)
-        _within(data, at + max(0, count) * max(1, smallest))
+        length, size = read(data, at)
+        count, at = max(0, length or 0), at + size
+        _within(data, at + count * max(1, smallest))
         for _ in range(count):
             at = step(data, at)
         return at
@@ -111,32 +124,13 @@ def _array(element: tuple[Walker, int], flexible: bool) -> Walker:
 
 
 def _tags(data: bytes, at: int) -> int:
-    count, at = _varint(data, at)
+    count, size = read_unsigned_varint(data, at)
+    at += size
     for _ in range(count):
-        _, at = _varint(data, at)
-        size, at = _varint(data, at)
-        at = _within(data, at + size)
+        at += read_unsigned_varint(data, at)[1]
+        length, size = read_unsigned_varint(data, at)
+        at = _within(data, at + size + length)
     return at
-
-
-def _length(data: bytes, at: int, flexible: bool, prefix: int) -> tuple[int, int]:
-    """A length, and the offset after it; -1 is null."""
-    if flexible:
-        length, at = _varint(data, at)
-        return length - 1, at
-    _within(data, at + prefix)
-    return int.from_bytes(data[at : at + prefix], "big", signed=True), at + prefix
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for index in range(_VARINT):
-        byte = data[_within(data, at + 1) - 1]
-        at += 1
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return value, at
-    raise BufferUnderflow("a length that does not end")
 
 
 def _within(data: bytes, at: int) -> int:

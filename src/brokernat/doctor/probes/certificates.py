@@ -24,11 +24,10 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from typing import Any
 
 from brokernat.doctor.evidence import Client, Presented
-from brokernat.doctor.host_kinds import address
+from brokernat.doctor.host_kinds import address, canonical
 from brokernat.doctor.probes.network import Streams
 
 Info = Mapping[str, Any]
@@ -66,14 +65,6 @@ def taken_by(names: Iterable[str], host: str) -> frozenset[Client]:
     return frozenset(
         client for client, matches in _MATCHING.items() if any(matches(pattern, wanted) for pattern in patterns)
     )
-
-
-def canonical(text: str) -> str:
-    """A host in the form for comparison."""
-    try:
-        return str(ip_address(text))
-    except ValueError:
-        return text.lower().removesuffix(".")
 
 
 def _java(pattern: str, host: str) -> bool:

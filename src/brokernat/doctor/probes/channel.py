@@ -179,7 +179,3 @@ class Channel:
         words = f"an answer of {protocol}" if protocol else "an answer that is no Kafka"
         fault: Fault = "other-protocol" if protocol else "unreadable"
         return ChannelError(words, head[:16], fault, self.reader.received)
-
-    async def close(self) -> None:
-        """Closes the connection in any state."""
-        self.writer.transport.abort()

@@ -13,9 +13,9 @@ broker that is down from one that lacks a listener; without the settings, the in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
@@ -54,15 +54,9 @@ def collect(
     topics: Sequence[str] = (),
     token_command: str | None = None,
 ) -> Evidence:
-    """Probe every endpoint that a client of this cluster dials.
+    """Probe every endpoint that a client of this cluster dials, in `timeout` seconds at most.
 
-    Args:
-        cluster: its client section and map are used.
-        timeout: total, in seconds.
-        groups: consumer groups whose coordinators are requested.
-        transactional_ids: producers whose coordinators are requested.
-        topics: requested with the rights of the client's user on them.
-        token_command: prints a token for OAUTHBEARER.
+    The coordinators of `groups` and `transactional_ids` are requested, and the user's rights on `topics`.
 
     Raises:
         ConfigError: the client's section is invalid, or the command prints no token.
@@ -139,22 +133,36 @@ async def _collect(
     )
 
 
-def _node_ids(seen: ListenerSeen) -> frozenset[int]:
-    return seen.probe.node_ids if seen.probe is not None else frozenset()
+def _of_node(
+    node_id: int, probes: Sequence[EndpointProbe], bootstraps: Sequence[EndpointProbe]
+) -> Iterator[tuple[ListenerSeen, str | None]]:
+    """The listeners in a node's settings before they are probed, each with its protocol."""
+    settings = tuple((name, value) for name, value in probes[0].settings if value)
+    described = broker_listeners(BrokerFile(f"node {node_id}", settings))
+    servers = {probe.endpoint for probe in bootstraps}
+    own = {
+        probe.endpoint: {each.endpoint for each in probe.brokers or () if each.node_id == node_id}
+        for probe in probes
+        if probe.endpoint in servers
+    }
+    for each in described.advertised:
+        entered = tuple(server for server, endpoints in own.items() if each.endpoint in endpoints)
+        seen = ListenerSeen(node_id, each.name, each.endpoint, None, entered)
+        yield seen, described.protocols.get(each.name)
 
 
-def _unseen(seen: Sequence[ListenerSeen]) -> list[tuple[str, Advertised]]:
+def _unseen(seen: Sequence[ListenerSeen]) -> list[ListenerSeen]:
     """Unprobed endpoints of the listeners that a client could use instead; none for large clusters."""
     entered = {each.name for each in seen if each.entered}
     known = {(each.name, each.endpoint) for each in seen}
     listed = dict.fromkeys(
-        (each.name, broker)
+        ListenerSeen(broker.node_id, each.name, broker.endpoint, None)
         for each in seen
         if each.name not in entered and each.probe is not None
         for broker in each.probe.brokers or ()
         if len(each.probe.brokers or ()) <= PARALLEL
     )
-    return [(name, broker) for name, broker in listed if (name, broker.endpoint) not in known]
+    return [each for each in listed if (each.name, each.endpoint) not in known]
 
 
 async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober: Prober) -> EndpointProbe:
@@ -223,47 +231,21 @@ class _Dialling:
                 continue
             if probe in bootstraps or identity.node_id in failing:
                 nodes.setdefault(identity.node_id, []).append(probe)
-        servers = {probe.endpoint for probe in bootstraps}
-        found = await asyncio.gather(
-            *(self._of_node(node_id, probes, met, servers) for node_id, probes in sorted(nodes.items()))
-        )
-        seen = [each for of_node in found for each in of_node]
+
+        async def look(seen: ListenerSeen, *, same_protocol: bool) -> ListenerSeen:
+            if seen.endpoint in met:
+                return replace(seen, probe=met[seen.endpoint])
+            return replace(seen, probe=await self._listener(seen.endpoint, seen.node_id, same_protocol=same_protocol))
+
+        client = self.quick.client.protocol
+        own = [each for node_id, probes in sorted(nodes.items()) for each in _of_node(node_id, probes, bootstraps)]
+        seen = await asyncio.gather(*(look(each, same_protocol=protocol == client) for each, protocol in own))
         named = {path.broker.node_id for path in paths}
-        if all(path.answers for path in paths) and named >= replicas.union(*map(_node_ids, seen)):
+        every = replicas.union(*(each.probe.node_ids for each in seen if each.probe is not None))
+        if all(path.answers for path in paths) and named >= every:
             return tuple(seen)
-        others = await asyncio.gather(*(self._advertised(*each, met) for each in _unseen(seen)))
+        others = await asyncio.gather(*(look(each, same_protocol=True) for each in _unseen(seen)))
         return tuple(sorted((*seen, *others), key=lambda each: each.node_id))
-
-    async def _advertised(self, name: str, broker: Advertised, met: Mapping[str, EndpointProbe | None]) -> ListenerSeen:
-        end = broker.endpoint
-        probe = met[end] if end in met else await self._listener(end, broker.node_id, same_protocol=True)
-        return ListenerSeen(broker.node_id, name, end, probe)
-
-    async def _of_node(
-        self,
-        node_id: int,
-        probes: Sequence[EndpointProbe],
-        met: Mapping[str, EndpointProbe | None],
-        servers: set[str],
-    ) -> list[ListenerSeen]:
-        settings = tuple((name, value) for name, value in probes[0].settings if value)
-        described = broker_listeners(BrokerFile(f"node {node_id}", settings))
-        own = {
-            probe.endpoint: {each.endpoint for each in probe.brokers or () if each.node_id == node_id}
-            for probe in probes
-            if probe.endpoint in servers
-        }
-
-        async def seen(name: str, endpoint: str) -> ListenerSeen:
-            entered = tuple(server for server, endpoints in own.items() if endpoint in endpoints)
-            if endpoint in met:
-                return ListenerSeen(node_id, name, endpoint, met[endpoint], entered)
-            same = described.protocols.get(name) == self.quick.client.protocol
-            return ListenerSeen(
-                node_id, name, endpoint, await self._listener(endpoint, node_id, same_protocol=same), entered
-            )
-
-        return list(await asyncio.gather(*(seen(each.name, each.endpoint) for each in described.advertised)))
 
     async def _listener(self, endpoint: str, node_id: int, *, same_protocol: bool) -> EndpointProbe | None:
         try:

@@ -19,7 +19,8 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import ceil, log
 
@@ -97,22 +98,15 @@ async def identify(
 ) -> Identity:
     """The node that answers, with its listener settings if the user may read them; raises ChannelError.
 
-    Args:
-        told: the metadata of this connection.
-        tls: the handshake of this connection.
-        expected: the node that should answer, tried first.
-        leadership: the known partition leaders.
+    `told` and `tls` are of this connection; the `expected` node is tried first.
     """
     nodes = sorted(_nodes(told), key=lambda node: node != expected)
     own = await who_answers(channel, told.cluster_id, nodes)
     if own.node_id is not None:
-        return Identity(own.node_id, own.method, settings=await listener_settings(channel, own.node_id))
-    try:
-        leader = await leadership.leader_here(channel, told.cluster_id or "")
-    except ChannelError:
-        leader = None
-    if leader is not None:
-        return Identity(leader, "listoffsets", own.detail)
+        return replace(own, settings=await listener_settings(channel, own.node_id))
+    with suppress(ChannelError):
+        if (leader := await leadership.leader_here(channel, told.cluster_id or "")) is not None:
+            return Identity(leader, "listoffsets", own.detail)
     named = by_certificate(told, tls)
     return own if named is None else Identity(named, "certificate", own.detail)
 
@@ -143,14 +137,7 @@ async def sampled(first: Identity, addresses: Sequence[str], wanted: int, meet: 
 
     They use all addresses of the name in turn, because clients use any of them. They stop when one reaches another
     node, or at the end of the time, so that earlier results are kept. If one gets no answer, the broker may allow few
-    connections, so the rest run one at a time.
-
-    Args:
-        first: the identity at the first address.
-        addresses: those that accepted a connection.
-        wanted: how many connections.
-        meet: makes a connection.
-        until: the end, by the loop's clock.
+    connections, so the rest run one at a time. `until` is the end by the loop's clock.
     """
     clock, numbers, together = asyncio.get_running_loop(), count(), _TOGETHER
     found = [(addresses[0], first.node_id)]
@@ -174,11 +161,7 @@ async def sampled(first: Identity, addresses: Sequence[str], wanted: int, meet: 
 
 
 def settled(first: Identity, met: Collection[tuple[str, int | None]]) -> Identity:
-    """The first identity together with the later ones; an indirect method needs a later connection that agrees. Pure.
-
-    Args:
-        met: addresses with the node that answered there, the first one's too.
-    """
+    """The first identity together with all connections; an indirect method needs a later one that agrees. Pure."""
     known = tuple(dict.fromkeys((address, node) for address, node in met if node is not None))
     others = tuple(sorted({node for _, node in known} - {first.node_id}))
     agreeing = [node for _, node in met if node == first.node_id]
@@ -197,16 +180,19 @@ def by_certificate(told: ClusterMetadata, tls: TlsHandshake | None) -> int | Non
 
 
 async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iterable[int]) -> Identity:
-    """The node id by the node's own statement; raises ChannelError.
-
-    Args:
-        candidates: node ids of the cluster, tried one by one if the method needs it.
-    """
+    """The node id by the node's own statement, for which it may need the candidates; raises ChannelError."""
     if cluster_id and channel.offers(API_VERSIONS, _WITH_IDENTITY):
         for node_id in candidates:
             if await is_node(channel, cluster_id, node_id):
                 return Identity(node_id, "apiversions")
-    return await _by_settings(channel)
+    try:
+        result = await _describe(channel, "-1")
+    except ChannelError as error:
+        if error.fault != "unsupported":
+            raise
+        return Identity(None, "none", str(error))
+    named = _named(result)
+    return Identity(None, "none", result.error_code.name) if named is None else Identity(named, "describeconfigs")
 
 
 async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
@@ -233,19 +219,6 @@ async def who_answers_again(
         return None
     result = await _describe(channel, str(first.node_id))
     return _named(result) if result.error_code else first.node_id
-
-
-async def _by_settings(channel: Channel) -> Identity:
-    try:
-        result = await _describe(channel, "-1")
-    except ChannelError as error:
-        if error.fault != "unsupported":
-            raise
-        return Identity(None, "none", str(error))
-    node_id = _named(result)
-    if node_id is not None:
-        return Identity(node_id, "describeconfigs")
-    return Identity(None, "none", result.error_code.name)
 
 
 def _named(result: DescribeConfigsResult) -> int | None:

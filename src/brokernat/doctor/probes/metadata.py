@@ -45,8 +45,7 @@ class Partitions:
 async def advertised(channel: Channel, known: dict[Brokers, Brokers]) -> ClusterMetadata:
     """The cluster and its brokers as this listener advertises them; never raises.
 
-    Args:
-        known: earlier answers, so that equal broker lists of hundreds of brokers are kept once.
+    `known` has earlier answers, so that equal lists of hundreds of brokers are kept once.
     """
     try:
         answer = await _ask(channel, (), _MOST_BYTES)

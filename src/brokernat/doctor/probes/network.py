@@ -19,13 +19,15 @@ import struct
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Container
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 from brokernat.doctor.evidence import Attempt, NameLookup
+from brokernat.doctor.host_kinds import canonical
 from brokernat.doctor.probes.channel import CountingReader
 
 Streams = tuple[CountingReader, asyncio.StreamWriter]
@@ -116,19 +118,11 @@ def deciding_line(host: str, addresses: Container[str]) -> str | None:
 def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
     """The same for the text of a hosts file; `localhost` and the machine's own name do not count."""
     name = host.lower().rstrip(".")
-    for line in text.splitlines():
+    for line in text.splitlines() if name != "localhost" else ():
         address, *names = line.partition("#")[0].split() or [""]
-        known = name in map(str.lower, names) and name != "localhost"
-        if known and _plain(address) in addresses:
+        if name in map(str.lower, names) and canonical(address) in addresses:
             return " ".join((address, *names))
     return None
-
-
-def _plain(address: str) -> str:
-    try:
-        return str(ip_address(address))
-    except ValueError:
-        return "none"
 
 
 async def connect(
@@ -138,10 +132,7 @@ async def connect(
 
     If a try gets no answer, the next one starts beside it from another local port, so all tries take no longer than
     one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets.
-
-    Args:
-        tries: total number of tries.
-        source: the local address.
+    `source` is the local address.
     """
     clock = asyncio.get_running_loop()
     end, waiting = clock.time() + patience, set[asyncio.Task[tuple[Attempt, Streams | None]]]()
@@ -256,24 +247,15 @@ async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patien
 
 async def _in_a_thread(function: Callable[[], Result], patience: float) -> Result:
     """Raises TimeoutError, and the errors of the function."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[Result] = loop.create_future()
-
-    def settle(result: Result | None, error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
-            answer.set_result(cast("Result", result))
-        else:
-            answer.set_exception(error)
+    answer = Future[Result]()
+    # Once it runs, the end of the waiting cannot cancel it, and the thread may still set a result that nobody reads.
+    answer.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            outcome: tuple[Result | None, Exception | None] = function(), None
+            answer.set_result(function())
         except (OSError, UnicodeError) as error:
-            outcome = None, error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, *outcome)
+            answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return await asyncio.wait_for(answer, patience)
+    return await asyncio.wait_for(asyncio.wrap_future(answer), patience)

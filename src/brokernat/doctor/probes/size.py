@@ -15,18 +15,16 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import replace
 from typing import Literal
 
-from brokernat.doctor.evidence import Fault, SizeTest, Transfer
+from brokernat.doctor.evidence import SizeTest, Transfer
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.versions import API_VERSIONS
 
 Open = Callable[[], AbstractAsyncContextManager["Channel | None"]]
-Request = Callable[[Channel], Awaitable[bytes]]
 Direction = Literal["request", "answer"]
 
 LARGE, MEDIUM = 10_000, 2_000
@@ -40,30 +38,18 @@ _CHANCE = ("closed", "reset")
 _DIRECTIONS: tuple[Direction, ...] = ("request", "answer")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """How one exchange ended, None if it was answered."""
-
-    fault: Fault | None
-    received: int = 0
-
-
 async def measure(channel: Channel | None, another: Open, patience: float) -> SizeTest:
-    """Which sizes get through.
+    """Which sizes get through; `channel` has exchanged small messages and cannot be used afterwards, None if it ended.
 
-    Args:
-        channel: a connection that has exchanged small messages, None if it ended; it cannot be used afterwards.
-        another: makes a logged-in connection.
-        patience: without a byte of an answer, in seconds.
+    `patience` is without a byte of an answer, in seconds.
     """
     if channel is None:
         return SizeTest(await each_direction(another, patience))
     found: list[Transfer] = []
     for direction in _DIRECTIONS:
-        ended = await _exchange(channel, _REQUESTS[direction](LARGE), patience)
-        if ended.fault not in (None, "unsupported"):
+        found.append(await _exchange(channel, direction, LARGE, patience))
+        if found[-1].failed:
             return SizeTest(await each_direction(another, patience))
-        found.append(_transfer(direction, LARGE, ended, 1, 0))
     return SizeTest(tuple(found))
 
 
@@ -75,32 +61,32 @@ async def each_direction(another: Open, patience: float) -> tuple[Transfer, ...]
 
 async def _alone(direction: Direction, size: int, another: Open, patience: float) -> Transfer:
     """One message on its own connection; it is tried again if the connection is closed at once, which may be chance."""
-    ended, made = _Ended("closed"), 0
-    while ended.fault in _CHANCE and made < _MOST:
-        await asyncio.sleep(_PAUSE * made)
+    made = 0
+    while True:
         made += 1
         async with another() as channel:
-            # If small messages fail too, the result for large ones is unknown.
-            nothing = _Ended("unsupported")
-            ended = nothing if channel is None else await _exchange(channel, _REQUESTS[direction](size), patience)
-    return _transfer(direction, size, ended, made, made - (ended.fault is None))
+            ended = await _exchange(channel, direction, size, patience)
+        if ended.outcome == "not-possible":
+            return ended
+        if ended.outcome not in _CHANCE or made == _MOST:
+            return replace(ended, made=made, failed=made - 1 + ended.failed)
+        await asyncio.sleep(_PAUSE * made)
 
 
-def _transfer(direction: Direction, size: int, ended: _Ended, made: int, failed: int) -> Transfer:
-    if ended.fault == "unsupported":
+async def _exchange(channel: Channel | None, direction: Direction, size: int, patience: float) -> Transfer:
+    """One try; without a connection for small messages, the result for large ones is unknown."""
+    if channel is None:
         return Transfer(direction, size, "not-possible")
-    return Transfer(direction, size, ended.fault or "ok", ended.received, made, failed)
-
-
-async def _exchange(channel: Channel, request: Request, patience: float) -> _Ended:
     usual, channel.patience = channel.patience, patience
     try:
-        await request(channel)
+        await (_pad if direction == "request" else _fetch_offsets)(channel, size)
     except ChannelError as error:
-        return _Ended(error.fault, error.received)
+        if error.fault == "unsupported":
+            return Transfer(direction, size, "not-possible")
+        return Transfer(direction, size, error.fault, error.received, failed=1)
     finally:
         channel.patience = usual
-    return _Ended(None, channel.received)
+    return Transfer(direction, size, "ok", channel.received)
 
 
 async def _fetch_offsets(channel: Channel, size: int) -> bytes:
@@ -131,9 +117,3 @@ def _varint(value: int) -> bytes:
         found.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes((*found, value))
-
-
-_REQUESTS: dict[Direction, Callable[[int], Request]] = {
-    "request": lambda size: partial(_pad, size=size),
-    "answer": lambda size: partial(_fetch_offsets, size=size),
-}

@@ -65,13 +65,7 @@ class Survey:
 async def survey(
     prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordinator], named: Sequence[str] = ()
 ) -> Survey:
-    """The results until the time runs out.
-
-    Args:
-        probe: a bootstrap server that answers.
-        wanted: the requested coordinators.
-        named: the requested topics.
-    """
+    """The partitions, the `wanted` coordinators and the `named` topics, until the time runs out."""
     found = Survey(topics=tuple(TopicSeen(name, NOT_ANSWERED) for name in named))
 
     async def ask(channel: Channel) -> None:
@@ -121,8 +115,7 @@ def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tu
 async def coordinator(channel: Channel, wanted: Coordinator, topics: Container[str]) -> Coordinator:
     """The coordinator with the broker's answer, requested twice if there is none; raises ChannelError.
 
-    Args:
-        topics: those that are visible or known to exist.
+    `topics` are visible or known to exist.
     """
     if wanted.topic not in topics:
         return Coordinator(wanted.kind, wanted.key, error=NOT_ASKED)
@@ -144,12 +137,7 @@ async def _asked(channel: Channel, wanted: Coordinator) -> Coordinator:
 async def told_by_nodes(
     prober: Prober, probes: Iterable[EndpointProbe], wanted: Sequence[Coordinator]
 ) -> tuple[Coordinator, ...]:
-    """The coordinators after a request to every node for those with `not-asked`; the rest stays as it is.
-
-    Args:
-        probes: endpoints at which nodes answer; each is used once.
-        wanted: the coordinators of the survey.
-    """
+    """The coordinators after a request to every node for those with `not-asked`; the rest stays as it is."""
     unasked = [each for each in wanted if each.error == NOT_ASKED]
     if not unasked:
         return tuple(wanted)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from statistics import median
 from typing import Any, get_args
@@ -125,12 +125,9 @@ class Prober:
     @asynccontextmanager
     async def turn(self, endpoint: Endpoint, node_id: int | None) -> AsyncIterator[None]:
         """Waits until no other probe uses the endpoint, or the node that is expected there."""
-        async with self.shared.turns[endpoint]:
-            if node_id is None:
-                yield
-            else:
-                async with self.shared.turns[node_id]:
-                    yield
+        node = nullcontext() if node_id is None else self.shared.turns[node_id]
+        async with self.shared.turns[endpoint], node:
+            yield
 
     @asynccontextmanager
     async def channel(
@@ -142,10 +139,7 @@ class Prober:
     ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
         """Another logged-in connection to a probed endpoint, and its handshake; None if it fails three times.
 
-        Args:
-            address: the one of the name's addresses to use.
-            source: the local address.
-            log: receives the tries of this connection too.
+        It uses this `address` of the name, from the local address `source`. Its tries are added to `log`.
         """
         walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name, address=address, source=source)
         if probe.resolve is not None and probe.resolve.ok:

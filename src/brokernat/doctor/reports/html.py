@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 import brokernat
-from brokernat.doctor.checks import UNASKED, catalogue
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.reports.picture import tall, wide
@@ -24,6 +24,7 @@ from brokernat.doctor.reports.summary import (
     by_code,
     count,
     endpoints_by_listener,
+    errors_and_warnings,
     probe_results,
     remedy_of,
     verdict,
@@ -92,8 +93,7 @@ def _facts(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "security", " ".join(filter(None, (evidence.security_protocol, evidence.mechanism)))
     if evidence.files:
         yield "brokers’ files", ", ".join(each.name for each in evidence.files)
-    severities = [group.severity.value for group in by_code(diagnosis.findings)]
-    yield "found", ", ".join(count(severities.count(each), each) for each in ("error", "warning"))
+    yield "found", errors_and_warnings(diagnosis)
 
 
 def _description(diagnosis: Diagnosis) -> str:
@@ -110,11 +110,11 @@ def _description(diagnosis: Diagnosis) -> str:
 
 def _by_reason(skipped: tuple[Skipped, ...]) -> list[tuple[str, list[Skipped]]]:
     """Skipped checks by reason; checks that need an option share the last entry."""
-    options = {option for each in skipped for option in UNASKED.get(each.reason, ())}
+    options = {option for each in skipped for option in each.options}
     unasked = f"needs an option: {', '.join(f'`{option}`' for option in sorted(options))}"
     found: dict[str, list[Skipped]] = {}
-    for each in sorted(skipped, key=lambda each: each.reason in UNASKED):
-        found.setdefault(unasked if each.reason in UNASKED else each.reason, []).append(each)
+    for each in sorted(skipped, key=lambda each: bool(each.options)):
+        found.setdefault(unasked if each.options else each.reason, []).append(each)
     return list(found.items())
 
 

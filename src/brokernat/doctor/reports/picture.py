@@ -60,7 +60,14 @@ def _drawn(
 
 
 def _wide_group(picture: Picture, group: Group, top: float) -> float:
-    ways = [(way, *_boxes(head, way)) for head, way in rows(group.routes)]
+    ways = [
+        (
+            way,
+            _box(_ADVERTISED, 0, head, way.advertised),
+            None if way.dialled is None else _box(_DIALLED, 0, "", way.dialled),
+        )
+        for head, way in rows(group.routes)
+    ]
     heights = [max(advertised.height, dialled.height if dialled else 0) for _, advertised, dialled in ways]
     rows_height = sum(heights) + _GAP * (len(heights) - 1) if heights else 0
     bottom = _bottom(_stacked(group, 0, _SERVER[1]))
@@ -88,14 +95,10 @@ def _wide_group(picture: Picture, group: Group, top: float) -> float:
     return top + height
 
 
-def _boxes(head: str, way: Route) -> tuple[Box, Box | None]:
-    """Boxes for the advertised and the dialled endpoint; the caller sets their height."""
-    advertised = Box(
-        _ADVERTISED[0], 0, _ADVERTISED[1], head, folded(way.advertised, _ADVERTISED[1]), "", way.advertised or head
-    )
-    if way.dialled is None:
-        return advertised, None
-    return advertised, Box(_DIALLED[0], 0, _DIALLED[1], "", folded(way.dialled, _DIALLED[1]), "", way.dialled)
+def _box(column: tuple[float, float], y: float, head: str, text: str, state: State = State.OK, foot: str = "") -> Box:
+    """A box in a column, with a text folded to its width."""
+    x, width = column
+    return Box(x, y, width, head, folded(text, width), foot, text or head, state)
 
 
 def _wide_row(picture: Picture, way: Route, advertised: Box, dialled: Box | None, middle: float) -> None:
@@ -111,10 +114,7 @@ def _wide_row(picture: Picture, way: Route, advertised: Box, dialled: Box | None
             Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words),
             Arrow(sum(_DIALLED), middle, _ANSWERING[0], middle, way.reach.state, words, code),
         ]
-        boxes += [
-            dialled,
-            Box(_ANSWERING[0], 0, _ANSWERING[1], way.answering, title=way.answering, state=way.reach.state),
-        ]
+        boxes += [dialled, _box(_ANSWERING, 0, way.answering, "", way.reach.state)]
     picture.boxes += [replace(box, y=middle - box.height / 2) for box in boxes]
 
 
@@ -125,7 +125,7 @@ def _tall_group(picture: Picture, group: Group, top: float) -> float:
 
     def down(head: str, text: str, state: State = State.OK, words: str = "", code: str = "") -> None:
         nonlocal bottom
-        box = Box(0, bottom + _STEP, _TALL, head, folded(text, _TALL), "", text or head, state)
+        box = _box((0, _TALL), bottom + _STEP, head, text, state)
         picture.arrows.append(Arrow(_SPINE, bottom, _SPINE, box.y, state, words, code))
         picture.boxes.append(box)
         bottom = _bottom([box])
@@ -133,9 +133,8 @@ def _tall_group(picture: Picture, group: Group, top: float) -> float:
     for number, (head, way) in enumerate(rows(group.routes)):
         code, choice = "".join(way.codes[:1]), way.choice
         if number:
-            advertised = Box(0, bottom + _GROUP_GAP, _TALL, head, folded(way.advertised, _TALL), "", way.advertised)
-            picture.boxes.append(advertised)
-            bottom = _bottom([advertised])
+            picture.boxes.append(_box((0, _TALL), bottom + _GROUP_GAP, head, way.advertised))
+            bottom = _bottom(picture.boxes)
         else:
             down(head, way.advertised)
         if way.dialled is None:
@@ -154,7 +153,7 @@ def _stacked(group: Group, top: float, width: float) -> list[Box]:
     found: list[Box] = []
     for head, words, state in servers(group.entrances):
         y = _bottom(found) + _GAP if found else top
-        found.append(Box(0, y, width, "", folded(head, width), words, head, state))
+        found.append(_box((0, width), y, "", head, state, words))
     return found
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from brokernat.address.host import bracketed
 from brokernat.doctor.broker_files.listeners import AdvertisedEndpoint, ListenerPort, listener_table
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Cause, Diagnosis
@@ -176,13 +177,12 @@ def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
 
 
 def _port(port: ListenerPort) -> str:
-    host = f"[{port.host}]" if ":" in port.host else port.host
     published = f" (published as {port.published})" if port.published is not None else ""
-    return f"{_node(port)} {host}:{port.port}{published}"
+    return f"{_node(port)} {bracketed(port.host)}:{port.port}{published}"
 
 
 def _endpoint(advertised: AdvertisedEndpoint) -> str:
-    host = f"[{advertised.host}]" if ":" in advertised.host else advertised.host or "(the host name of its machine)"
+    host = bracketed(advertised.host) or "(the host name of its machine)"
     return f"{_node(advertised)} at {host}:{advertised.port}{_SCOPES[advertised.where]}"
 
 
@@ -228,6 +228,12 @@ def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> t
         said = said.and_also([group.remedy])
         groups.append(group)
     return tuple(groups)
+
+
+def errors_and_warnings(diagnosis: Diagnosis) -> str:
+    """`2 errors, no warning`: the number of codes found."""
+    severities = [group.severity for group in by_code(diagnosis.findings)]
+    return ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
 
 
 def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:

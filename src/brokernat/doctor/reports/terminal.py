@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from brokernat.doctor.checks import UNASKED
 from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.finding import Severity
@@ -18,6 +17,7 @@ from brokernat.doctor.reports.summary import (
     by_code,
     count,
     endpoints_by_listener,
+    errors_and_warnings,
     probe_results,
     remedy_of,
     verdict,
@@ -118,25 +118,20 @@ def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     if diagnosis.skipped:
         yield "skipped"
-    reasons = dict.fromkeys(each.reason for each in diagnosis.skipped)
-    for reason in (each for each in reasons if each not in UNASKED):
+    for reason in dict.fromkeys(each.reason for each in diagnosis.skipped if not each.options):
         codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
         few = len(codes) <= _CODES
         named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
         yield from folded(f"{named}: {reason}", width, "  ", "    ")
-    if unasked := [each for each in diagnosis.skipped if each.reason in UNASKED]:
-        options = dict.fromkeys(option for each in unasked for option in UNASKED[each.reason])
-        yield from folded(
-            f"not requested: {count(len(unasked), 'check')} ({', '.join(sorted(options))})", width, "  ", "    "
-        )
+    if unasked := [each for each in diagnosis.skipped if each.options]:
+        options = ", ".join(sorted({option for each in unasked for option in each.options}))
+        yield from folded(f"not requested: {count(len(unasked), 'check')} ({options})", width, "  ", "    ")
 
 
 def _closing(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    severities = [group.severity for group in by_code(diagnosis.findings)]
-    found = ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
     checks = f"{counted(len(diagnosis.passed), 'check')} passed, {len(diagnosis.skipped)} skipped"
     hidden = f", {count(len(diagnosis.suppressed), 'finding')} suppressed" if diagnosis.suppressed else ""
-    yield from folded(f"{found}; {checks}{hidden}", width, "", "  ")
+    yield from folded(f"{errors_and_warnings(diagnosis)}; {checks}{hidden}", width, "", "  ")
     if worst(diagnosis) is not None:
         code = (diagnosis.cause or diagnosis.findings[0]).code
         yield from folded(f"`brokernat explain {code}` explains it", width, "", "  ")
