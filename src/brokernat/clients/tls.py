@@ -27,6 +27,7 @@ from typing import Any
 
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import find_java
+from brokernat.jvm.java import BRIEF
 
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which has no name in Python
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -188,7 +189,8 @@ def own_certificate(properties: Mapping[str, str]) -> Iterator[OwnCertificate | 
 
 def _listing(properties: Mapping[str, str], location: str) -> str:
     _binary(location, "truststore")
-    command = [_java("keytool"), "-J-Duser.language=en", "-list", "-rfc", "-keystore", location]
+    options = ("-Duser.language=en", *BRIEF)
+    command = [_java("keytool"), *(f"-J{option}" for option in options), "-list", "-rfc", "-keystore", location]
     password = properties.get("ssl.truststore.password")
     # Without a password Java opens a JKS unchecked, and so does keytool at the end of its standard input.
     secret = [] if password is None else ["-storepass:env", "P"]
@@ -200,8 +202,7 @@ def _key_store(properties: Mapping[str, str], location: str) -> str:
     password = properties.get("ssl.keystore.password", "")
     passwords = {"STORE_PASSWORD": password, "KEY_PASSWORD": properties.get("ssl.key.password", password)}
     kind = properties.get("ssl.keystore.type", "JKS")
-    # One core and a small heap, because it runs only briefly.
-    command = [_java("java"), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", str(_READER), location, kind]
+    command = [_java("java"), *BRIEF, str(_READER), location, kind]
     return _said(command, passwords, "keystore", location)
 
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from brokernat.errors import MissingToolError
-from brokernat.jvm.java import Java, find_java
+from brokernat.jvm.java import BRIEF, Java, find_java
 from brokernat.paths import cache_dir, cached, create_directory, locked
 
 SETTINGS_VARIABLE = "BROKERNAT_IVY_SETTINGS"
@@ -161,7 +161,7 @@ def _fill(work: Path, request: _Request, settings: Path | None) -> None:
     named = settings or os.environ.get(SETTINGS_VARIABLE)
     java = find_java()
     command = [
-        str(java.binary), *trust_options(java), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m",
+        str(java.binary), *trust_options(java), *BRIEF, "-Xmx256m",
         "-cp", str(_ivy_jar()), "org.apache.ivy.Main",
         *(["-settings", str(named)] if named else []),
         "-cache", str(cache_dir() / "ivy"), "-ivy", str(module), "-types", "jar", "bundle",

@@ -35,6 +35,8 @@ INSTALL_HINT = "install openjdk-17-jdk (Debian, Ubuntu), or run pip install 'bro
 _PROPERTY = re.compile(r"^\s+(java\.home|java\.version|java\.vendor) = (.*)$", re.MULTILINE)
 _TIMEOUT = 60
 VECTOR_MODULE = "jdk.incubator.vector"
+BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options of a JVM that runs for a moment: half of its CPU time was the second compiler."""
 
 # Only the launcher's options are checked: after the main class come the program's arguments.
 _LAUNCHER = r"""#!/bin/sh

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from brokernat.errors import MissingToolError, WorldError
 from brokernat.jvm import Java
+from brokernat.jvm.java import BRIEF
 from brokernat.testbed.server_properties import STORE_PASSWORD
 from brokernat.testbed.topology import ClusterPlan
 
 TRUST_P12, TRUST_PEM = "trust.p12", "trust.pem"
 _TIMEOUT = 180
-# It runs for a moment, and a test session starts it dozens of times.
-_QUICK = ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ class Keytool:
         """
         started = [
             subprocess.Popen(
-                [str(self._program), *_QUICK, *arguments],
+                [str(self._program), *(f"-J{option}" for option in BRIEF), *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
