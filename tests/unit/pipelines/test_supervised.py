@@ -147,7 +147,7 @@ def test_a_query_that_has_begun_again_is_well_when_it_has_waited_for_records(
     run, _ = supervise(Query(AWAY), Query(True, True))
     assert [run.poll() for _ in range(3)] == [True, True, True]
     assert run.activity() == f"restarting, because {AWAY.message}"
-    monkeypatch.setattr(supervised, "_LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(supervised, "_LEADER_CHECK_SECONDS", -1.0)
     run.poll()
     assert run.activity() is None
 
