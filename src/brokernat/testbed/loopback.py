@@ -98,10 +98,10 @@ def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
     brokers = []
     for index in range(options.brokers):
         host = f"127.{slot}.4.{index + 1}"
-        host = Endpoint(host, _LOCAL_PORT)
+        bound = Endpoint(host, _LOCAL_PORT)
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
         more = planned(options.listeners, index + 1, host, first_local_port=_ipv6_port(slot, 0))
-        brokers.append(BrokerPlan(index + 1, host, host, host, peer, controller, more))
+        brokers.append(BrokerPlan(index + 1, bound, bound, bound, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)
 
 
@@ -132,12 +132,12 @@ class LoopbackWorld(World):
             detached: the world continues after this process (`brokernat testbed up`).
         """
         super().__init__(detached=detached)
-        self._clusters = {"hq": hq, "local": local, "second_hq": second_hq}
+        self._cluster_options = {"hq": hq, "local": local, "second_hq": second_hq}
         self.client = Here()
 
     def _plan_for_slot(self, slot: int) -> WorldPlan | None:
         for port in PORTS:
-            plan = loopback_plan(slot, **self._clusters, port=port)
+            plan = loopback_plan(slot, **self._cluster_options, port=port)
             if not any(connects(endpoint, self.client) for endpoint in plan.dead()) and all(
                 _can_bind(endpoint) for endpoint in plan.binds()
             ):

@@ -132,7 +132,7 @@ class NetnsWorld(World):
             detached: the world continues after this process (`brokernat testbed up`).
         """
         super().__init__(detached=detached)
-        self._clusters = {"hq": hq, "local": local, "second_hq": second_hq}
+        self._cluster_options = {"hq": hq, "local": local, "second_hq": second_hq}
         self._between = between
 
     def up(self) -> None:
@@ -150,7 +150,7 @@ class NetnsWorld(World):
         return Namespace(f"{PREFIX}{self.plan.name}-{host}")
 
     def _plan_for_slot(self, slot: int) -> WorldPlan | None:
-        return netns_plan(f"{self.kind}-{slot}", **self._clusters, between=self._between)
+        return netns_plan(f"{self.kind}-{slot}", **self._cluster_options, between=self._between)
 
     def _create_network(self, launcher: Launcher) -> Gateway:
         self.client = self.namespace("client")
