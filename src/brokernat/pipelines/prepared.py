@@ -110,7 +110,7 @@ class Prepared:
         """The steps. It needs a running Spark session, which parses the schema.
 
         Args:
-            registers: whether the schema of tags may be registered where the file says so.
+            registers: whether the schema of tags may be registered, if the file has `register: true`.
 
         Raises:
             ConfigError: a schema or its file cannot be read, or the sink's registry does not have it.

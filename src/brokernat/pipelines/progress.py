@@ -25,7 +25,7 @@ class PartitionProgress:
     partition: int
     end: int
     latest: int | None
-    """None where Spark does not report it."""
+    """None if Spark does not report it."""
 
     @property
     def lag(self) -> int | None:

@@ -168,7 +168,7 @@ class SupervisedRun:
         try:
             alive = self._resume() if self._resume_at is not None else self._running.poll()
         except (TransientFailureError, NothingReachableError) as error:
-            self._try_later(error)
+            self._retry_later(error)
             return True
         if self._limit and self._limit.is_exceeded:
             self._running.stop()
@@ -199,7 +199,7 @@ class SupervisedRun:
             self._started_at = self._progress_at = time.monotonic()
         return True
 
-    def _try_later(self, error: BrokernatError) -> None:
+    def _retry_later(self, error: BrokernatError) -> None:
         self._check_leaders()
         now = time.monotonic()
         if not self._failures:

@@ -138,7 +138,7 @@ class NatGateway:
     def __init__(self, nats: Sequence[HostNat], *, place: Namespace) -> None:
         self._nats = tuple(nats)
         self._place = place
-        self._on = False
+        self._forwards_traffic = False
 
     def start(self) -> None:
         """Load the rules and start forwarding.
@@ -156,11 +156,11 @@ class NatGateway:
 
     def running(self) -> bool:
         """Whether it forwards."""
-        return self._on
+        return self._forwards_traffic
 
     def _set_forwarding(self, *, on: bool) -> None:
         self._place.run("sh", "-c", f"echo {int(on)} > /proc/sys/net/ipv4/ip_forward")
-        self._on = on
+        self._forwards_traffic = on
 
 
 class Gateways:

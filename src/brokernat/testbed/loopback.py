@@ -128,7 +128,7 @@ class LoopbackWorld(World):
         Args:
             hq: the cluster behind the gateway, or None.
             local: the cluster that can be reached directly, or None.
-            second_hq: a cluster that advertises the same addresses as `hq`, behind a gateway of its own.
+            second_hq: a cluster that advertises the same addresses as `hq`, behind its own gateway.
             detached: the world continues after this process (`brokernat testbed up`).
         """
         super().__init__(detached=detached)

@@ -63,7 +63,7 @@ def connects(endpoint: Endpoint, place: Place) -> bool:
 
 @dataclass
 class Launcher:
-    """Starts the processes of one world with its mark (keeper.py), each in a session of its own, without Ctrl-C."""
+    """Starts the processes of one world with its mark (keeper.py), in their own sessions: Ctrl-C does not end them."""
 
     state: Path
     inherited: tuple[int, ...] = ()

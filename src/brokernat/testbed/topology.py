@@ -86,7 +86,7 @@ class ClusterOptions:
     password: str = field(default="app-secret", repr=False)
     advertise: Advertise = Advertise.ADDRESS
     authorize: bool = False
-    """ACLs are on: `username` may do only what `RunningCluster.allow` gives it."""
+    """Whether brokers check ACLs: `username` then needs an ACL for each operation."""
     broker_properties: Mapping[str, str] = field(default_factory=dict)
     """Broker settings in Kafka's names; they override the testbed's."""
     jvm_options: tuple[str, ...] = ()

@@ -85,7 +85,7 @@ def with_executors(
         command: the command line.
         environ: the child's environment.
         address_map: the map of every executor.
-        jar: the agent's absolute path on every host; None if the user gives none.
+        jar: the agent's absolute path on every host; None without `--agent-path`.
 
     Raises:
         ConfigError: a relative path, a job on other hosts that needs a path, unparsable options.

@@ -58,11 +58,11 @@ class State:
 
     @property
     def replay_folder(self) -> str:
-        """Where a replay keeps its ledger and its own copies of references."""
+        """The folder in which a replay keeps its ledger and its own copies of references."""
         return f"{self.checkpoint}/{FOLDER}/replay"
 
     def reference_folder(self, name: str) -> str:
-        """Where the copies of a reference are kept."""
+        """The folder in which the copies of a reference are kept."""
         return f"{self.checkpoint}/{FOLDER}/references/{name}"
 
     def local_folder(self, pipeline: str) -> Path:

@@ -114,7 +114,7 @@ class DatabaseSource(ReferenceSource):
         return masked(root_cause(error), *secrets, *([section.password] if isinstance(section.password, str) else []))
 
     def _options(self) -> dict[str, str]:
-        """The options of Spark's JDBC source. They hold secrets: never log them."""
+        """The options of Spark's JDBC source. They contain secrets: never log them."""
         section = self._section
         given = {"url": section.url, "user": section.user, "password": section.password}
         given |= {"dbtable": section.table, "query": section.query, **section.options}

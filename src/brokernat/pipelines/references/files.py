@@ -27,7 +27,7 @@ READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
     "json": {"mode": "FAILFAST"},
     "parquet": {},
 }
-"""Options by format that make invalid rows an error instead of nulls. The reference's own options win."""
+"""Options by format that make invalid rows an error instead of nulls. The reference's own options override them."""
 _NO_FILES = "[]"
 _QUIET_SECONDS = 0.2
 """A younger file may not be complete yet, so the check waits."""

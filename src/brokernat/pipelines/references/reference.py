@@ -125,7 +125,7 @@ class ReferenceTable:
 
         The next call of `current` loads it.
         """
-        if not self._due():
+        if not self._is_due():
             return False
         try:
             version = self._source_version(spark)
@@ -169,7 +169,7 @@ class ReferenceTable:
             self._warned_stale = snapshot.id
             log.warning("%s; it is used nevertheless", complaint)
 
-    def _due(self) -> bool:
+    def _is_due(self) -> bool:
         period = self.section.refresh_seconds
         return not self._read_in_this_run or (period is not None and time.monotonic() - self._checked_at >= period)
 
@@ -184,7 +184,7 @@ class ReferenceTable:
         files = Files(spark)
         recipe = self._recipe(key_type)
         self._current = self._current or self._copies.last(files, recipe)
-        if self._current and not self._due():
+        if self._current and not self._is_due():
             return self._current
         version: SourceVersion | None = None
         try:

@@ -6,7 +6,7 @@ consumer would wait for an open transaction after it. The topic's id is a part o
 may have the same end offsets.
 
 The newest record of a key is the last of its partition. A key is in two partitions if partitions were added or
-producers use different partitioners; then the later timestamp wins.
+producers use different partitioners; then the record with the later timestamp is used.
 """
 
 from __future__ import annotations

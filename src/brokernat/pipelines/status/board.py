@@ -158,29 +158,29 @@ class StatusBoard:
     def __init__(self, pipeline: Pipeline) -> None:
         self.status = RunStatus.of(pipeline, time.time())
         self.dead_letters: Callable[[], DeadLetterView] = DeadLetterView
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
 
     def prove(self, proof: Proof) -> None:
         """Adds the proof of executors."""
-        with self._changing:
+        with self._lock:
             self.status = self.status.proved(proof)
 
     def begin(self, spark: SparkSession, prepared: Prepared) -> None:
         """Sets the state to running and stores the start in the checkpoint."""
         starts = prepared.state.count_start(Files(spark))
-        with self._changing:
+        with self._lock:
             self.status = self.status.started(starts, time.time())
         sink = prepared.pipeline.sink
         self.dead_letters = DeadLetterTail(spark, prepared.sink, sink.dead_letters, prepared.pipeline.name).view
 
     def follow(self, progress: Progress, activity: str | None, query_failures: int) -> None:
         """Updates the progress; see `RunStatus.followed`."""
-        with self._changing:
+        with self._lock:
             self.status = self.status.followed(progress, activity, time.time(), query_failures)
 
     def finish(self) -> None:
         """Sets the state to finishing: a stop was requested."""
-        with self._changing:
+        with self._lock:
             self.status = replace(self.status, phase=Phase.FINISHING)
 
     def trouble(self) -> str | None:
@@ -198,5 +198,5 @@ class StatusBoard:
         self._end()
 
     def _end(self, failure: str = "") -> None:
-        with self._changing:
+        with self._lock:
             self.status = self.status.ended(failure)

@@ -58,7 +58,7 @@ class BrokerRoute:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorMap:
-    """The address map that a JVM has for a cluster; None where the cluster has none."""
+    """The address map that a JVM has for a cluster; its fields are None without one."""
 
     executor: str
     host: str

@@ -55,7 +55,7 @@ def tag(rows: DataFrame, *, key: str | None, tag_format: TagFormat | None = None
     """The key (BINARY) and the content of a tag: a struct of all columns but `brokernat_src`, or its value (BINARY).
 
     Args:
-        rows: the frame that holds the tags.
+        rows: the DataFrame of the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
         tag_format: the encoder of the struct; default: JSON.
 

@@ -79,7 +79,7 @@ def load_transform(name: str, folder: Path) -> Transform:
     """Imports `module:function`.
 
     Args:
-        folder: where the configuration file is.
+        folder: the folder of the configuration file.
 
     Raises:
         TransformError: there is no such module, it raises, or it has no such function.
