@@ -194,7 +194,7 @@ def _copy(target: Path) -> None:
 WRITERS: dict[str, Write] = {
     "a file of a command": lambda target: write_atomically(target, "text"),
     "a folder of the cache": lambda target: create_directory(target, _fill),
-    "what a mirror lacks": lambda target: connector._Memory(target).add([]),
+    "what a mirror lacks": lambda target: connector._MissingCombinations(target).add([]),
     "a note of a pipeline": lambda target: LocalFiles(None).write_text(str(target), "text"),  # type: ignore[arg-type]
     "a copy of a reference": _rename_folder,
     "a bundle": _collect,

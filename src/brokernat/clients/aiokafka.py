@@ -44,13 +44,13 @@ ENTRIES: Mapping[str, As | Without] = {
 def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | None = None) -> dict[str, Any]:
     """Keyword arguments for AIOKafkaProducer, AIOKafkaConsumer or AIOKafkaAdminClient.
 
-    They hold revealed secrets: never log them. They do not hold the map: `attach` gives it to the client.
+    They contain revealed secrets: never log them. They do not contain the map; call `attach` for it.
 
     Args:
-        conf: the program's own arguments; they win over the cluster's.
+        conf: the program's own arguments; they override the cluster's.
         cluster: the cluster, from the file or made in the program.
-        client: the class that the arguments are for; properties that it does not take are left out. Without a class
-            none is left out.
+        client: the class that the arguments are for; properties that it does not accept are left out. Without a class
+            all properties are kept.
 
     Returns:
         aiokafka's names: `bootstrap_servers`, the cluster's `client` with an `ssl_context` for TLS, and `conf`.
@@ -67,8 +67,8 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
     if cluster.address_map is not None:
         canonical_text(cluster.address_map)
     if client is not None:
-        taken = inspect.signature(client).parameters
-        result = {name: value for name, value in result.items() if name in taken or name in conf}
+        parameters = inspect.signature(client).parameters
+        result = {name: value for name, value in result.items() if name in parameters or name in conf}
     return result
 
 

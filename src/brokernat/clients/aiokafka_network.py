@@ -1,9 +1,8 @@
 """aiokafka's network client with a map.
 
-Two methods of the network client connect through `create_conn` of their module, and a connection gets its socket from
-the running loop. This module rebinds the two methods of one instance to create connections of our class, which use a
-loop that dials the translated endpoint. The connection keeps the advertised host, and asyncio gets it as the name to
-verify.
+Two methods of the network client connect with the function `create_conn` of their module, and a connection gets its
+socket from the running loop. This module rebinds the two methods of one instance, so that they create connections of
+our class; their loop dials the translated endpoint. The connection keeps the advertised host, and TLS verifies it.
 
 This module imports aiokafka, so it is imported only when a client is configured. It imports no dependency of brokernat,
 because `brokernat exec` uses it in interpreters that lack them.
@@ -104,27 +103,27 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
 
     Args:
         module: the imported package `aiokafka`.
-        address_map: the map in force.
+        address_map: the map to apply.
     """
     client: Any = module.AIOKafkaClient
-    make = client.__init__
+    original_init = client.__init__
 
-    @functools.wraps(make)
-    def make_and_redirect(self: Any, *arguments: Any, **options: Any) -> None:
-        make(self, *arguments, **options)
+    @functools.wraps(original_init)
+    def init_with_map(self: Any, *arguments: Any, **options: Any) -> None:
+        original_init(self, *arguments, **options)
         redirect(self, address_map, "brokernat exec")
 
-    client.__init__ = make_and_redirect
+    client.__init__ = init_with_map
     dialler = Dialler(address_map, frozenset(), "brokernat exec", RefusedNodeError)
-    make_connection = AIOKafkaConnection.__init__
+    original_connection_init = AIOKafkaConnection.__init__
 
-    @functools.wraps(make_connection)
-    def make_and_redirect_connection(self: Any, *arguments: Any, **options: Any) -> None:
-        make_connection(self, *arguments, **options)
+    @functools.wraps(original_connection_init)
+    def connection_init_with_map(self: Any, *arguments: Any, **options: Any) -> None:
+        original_connection_init(self, *arguments, **options)
         if not isinstance(self, DialledConnection):
             self._loop = DialledLoop(self._loop, dialler)
 
-    AIOKafkaConnection.__init__ = make_and_redirect_connection
+    AIOKafkaConnection.__init__ = connection_init_with_map
 
 
 def _network_client(client: Any) -> Any:

@@ -1,6 +1,6 @@
 """Kafka's client properties file, the `--command-config client.properties` of its tools.
 
-It is parsed as by the tools (`Utils.loadProps`): Java's syntax, trimmed values, the last of two equal names counts.
+It is parsed as by the tools (`Utils.loadProps`): Java's syntax, trimmed values, and the last value of a repeated name.
 Only properties for connecting are kept (`_KEPT`), because probes send and receive no records. Messages contain only
 names and lines of the file, because any value may be a secret.
 """
@@ -26,7 +26,7 @@ _KEPT = re.compile(r"(?:security|sasl|ssl)\..+|client\.dns\.lookup|bootstrap\.se
 _LARGEST = 1 << 20
 # Since Kafka 2.4 an entry may name a protocol, which Kafka ignores (`Utils.HOST_PORT_PATTERN`).
 _PROTOCOL = re.compile(r"\s*[0-9a-zA-Z\-%._]*://")
-_PROVIDED = re.compile(r"\$\{[^}]*?:[^}]*\}")
+_PROVIDER_VALUE = re.compile(r"\$\{[^}]*?:[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def read_command_config(path: Path) -> CommandConfig:
     """The file as the `client` of a cluster.
 
     Raises:
-        ConfigError: the file cannot be read, or all its problems with their lines.
+        ConfigError: the file cannot be read, or has problems; names all of them with their lines.
     """
     with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
         data = file.read(_LARGEST + 1)
@@ -61,22 +61,22 @@ def read_command_config(path: Path) -> CommandConfig:
 def parse_command_config(text: str, source: str) -> CommandConfig:
     """`read_command_config` for the text of a file; `source` is its name in messages."""
     properties = {each.name: each for each in parse_properties(text, source)}
-    places = {each.name: Location(source, each.line) for each in properties.values()}
+    locations = {name: Location(source, each.line) for name, each in properties.items()}
     problems: list[Finding] = []
     servers: list[Endpoint] = []
     client: dict[str, str | Secret] = {}
     kept = {name: each.value.strip() for name, each in properties.items() if _is_kept(name)}
     for name, value in kept.items():
         try:
-            if properties.get("config.providers") and _PROVIDED.search(value):
-                raise _provided(name)
+            if properties.get("config.providers") and _PROVIDER_VALUE.search(value):
+                raise _provider_error(name)
             if name == "bootstrap.servers":
                 servers = _servers(value)
             else:
                 client[name] = _setting(name, value)
         except ConfigError as error:
-            problems += (problem.at(places[name]) for problem in error.problems)
-    problems += (fault.problem.at(places[str(fault.below[0])]) for fault in login_faults(kept, client))
+            problems += (problem.at(locations[name]) for problem in error.problems)
+    problems += (fault.problem.at(locations[str(fault.below[0])]) for fault in login_faults(kept, client))
     if problems:
         raise ConfigError(*sorted(problems, key=lambda problem: problem.location.line or 0))
     return CommandConfig(tuple(servers), MappingProxyType(client), tuple(_unknown(properties, source)))
@@ -103,7 +103,7 @@ def _servers(text: str) -> list[Endpoint]:
     return read_all(lambda entry: Endpoint.parse(_PROTOCOL.sub("", entry).strip()), entries)
 
 
-def _provided(name: str) -> ConfigError:
+def _provider_error(name: str) -> ConfigError:
     message = f"`{name}` comes from a config provider, which only a Java client can run"
     hint = "write the cluster in `brokernat.yaml`, with `${env:NAME}` or `${file:PATH}` for the value"
     return ConfigError(Finding("config-provider", message, hint))
@@ -113,5 +113,5 @@ def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Findin
     for name, each in properties.items():
         if name not in NAMES | LOGIN_NAMES and not name.startswith("config.providers."):
             message = f"Kafka has no property `{name}`, it is ignored"
-            hint, place = did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
-            yield Finding("unknown-property", message, hint, place, severity=Severity.WARNING)
+            hint, location = did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
+            yield Finding("unknown-property", message, hint, location, severity=Severity.WARNING)

@@ -20,10 +20,10 @@ _BOOTSTRAP_ALIAS = "metadata.broker.list"
 
 
 def configure(conf: Mapping[str, Any], cluster: Cluster) -> dict[str, Any]:
-    """The complete configuration of a client. It holds revealed secrets: never log it.
+    """The complete configuration of a client. It contains revealed secrets: never log it.
 
     Args:
-        conf: the program's own properties. They win over the cluster's; its plug-ins are loaded too.
+        conf: the program's own properties. They override the cluster's; the plug-ins of both are loaded.
         cluster: the cluster, from the file or made in the program.
 
     Returns:

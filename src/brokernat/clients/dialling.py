@@ -36,7 +36,7 @@ _ZONE = re.compile(r"%[^\]]*")
 class RefusedEndpointError(UnmappedEndpointError):
     """A refused endpoint; the library logs and raises this error.
 
-    For each library there is a subclass that is also one of its own errors. `str` is one line, for the library's log.
+    For each library there is a subclass that is also an error class of the library. `str` is one line, for its log.
     """
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Dialler:
     bootstrap: frozenset[Endpoint]
     owner: str
     refusal: type[RefusedEndpointError] = RefusedEndpointError
-    _said: set[Endpoint] = field(default_factory=set, compare=False, repr=False)
+    _logged: set[Endpoint] = field(default_factory=set, compare=False, repr=False)
 
     def dial(self, host: str, port: int) -> tuple[str, int]:
         """The host and port to dial for an advertised host (IPv6 without brackets) and port.
@@ -66,7 +66,7 @@ class Dialler:
             # The zone of an IPv6 address (`fe80::1%eth0`) is local to this machine: rules have none.
             endpoint = Endpoint(host.partition("%")[0], port)
         except ConfigError:
-            # Not a valid host for a rule: no rule can match it.
+            # The host is not valid in a rule, so no rule can match it.
             return self._without_rule(host, port)
         rule = self.address_map.find(endpoint)
         if rule is None:
@@ -74,7 +74,7 @@ class Dialler:
                 return host, port
             return self._without_rule(host, port, endpoint)
         reachable = rule.translate(endpoint)
-        if self._first(endpoint):
+        if self._is_first_attempt(endpoint):
             log.info("translated %s -> %s (rule %s, %s)", endpoint, reachable, rule, self.owner)
         return reachable.host, reachable.port
 
@@ -83,14 +83,14 @@ class Dialler:
             return host, port
         advertised = str(endpoint) if endpoint else f"{bracketed(host)}:{port}"
         refusal = self.refusal(advertised, f"{advertised} = HOST:PORT")
-        if endpoint is None or self._first(endpoint):
+        if endpoint is None or self._is_first_attempt(endpoint):
             log.error("refused (%s): %s", self.owner, refusal)
         raise refusal
 
-    def _first(self, endpoint: Endpoint) -> bool:
-        if endpoint in self._said:
+    def _is_first_attempt(self, endpoint: Endpoint) -> bool:
+        if endpoint in self._logged:
             return False
-        self._said.add(endpoint)
+        self._logged.add(endpoint)
         return True
 
 

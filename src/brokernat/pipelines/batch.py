@@ -2,8 +2,8 @@
 
 A transform that is not only projections and filters may duplicate records, be slow (Python), or return other rows at
 each call. So its input and output are persisted (memory, then disk), and a batch whose counts differ is not written.
-Spark calls this with each micro-batch and commits its offsets when it returns; whatever is raised leaves the batch
-uncommitted, and the next start runs it again with the same offsets. Every other pipeline works in one pass
+Spark calls this with each micro-batch and commits its offsets when it returns. An exception leaves the batch
+uncommitted, and the next start runs it again with the same offsets. Every other pipeline runs in one pass
 (`one_pass.py`).
 """
 
@@ -68,7 +68,7 @@ class Batches:
     failure: BaseException | None = field(default=None, init=False)
     """The exception that ended the query; Spark returns only its text."""
     query: Future[StreamingQuery] = field(default_factory=Future, init=False)
-    """The one that calls this; it may do so before it is known."""
+    """The query that calls this object. Its first batch may start before the query is set."""
 
     def __call__(self, records: DataFrame, batch_id: int) -> None:
         try:
@@ -83,11 +83,11 @@ class Batches:
         started = time.monotonic()
         joins, versions = current_joins(self.plan, self.references, records.sparkSession, hold=True)
         decoded = self.plan.decode_and_enrich(envelop(records, self.cluster_id), joins)
-        with ExitStack() as kept:
-            # Before the transform is called: it may read its records, or make a frame of what it has read.
-            _keep(decoded, kept)
+        with ExitStack() as cached:
+            # Before the transform is called, because it may read its input or make a DataFrame of what it has read.
+            _persist(decoded, cached)
             transformed = self.plan.transformed(decoded)
-            _keep(transformed, kept)
+            _persist(transformed, cached)
             rows, causes = count_faults(decoded)
             faulty = sum(causes.values())
             check_received(rows_read(self.query.result()), rows, records.count)
@@ -97,7 +97,7 @@ class Batches:
         self.on_batch(BatchReport(batch_id, counts, time.monotonic() - started, versions))
 
     def _count(self, decoded: DataFrame, transformed: DataFrame, good: int) -> int:
-        assert self.plan.transform  # noqa: S101 - nothing else needs more than one pass
+        assert self.plan.transform  # noqa: S101 - only a transform needs more than one pass
         if is_row_by_row(without_fault(decoded), transformed):
             return transformed.count()
         return count_transformed(transformed, good, transform=self.plan.transform.name)
@@ -109,11 +109,11 @@ def current_joins(
     """The current references in the order of the joins, and their versions by name.
 
     Args:
-        hold: whether executors keep them in memory for several batches (`held.py`).
+        hold: whether executors keep the references in memory for several batches (`held.py`).
 
     Raises:
         ConfigError: records have no column of a join's name; or several references cannot be used.
-        UnusableReferenceError: one cannot be used.
+        UnusableReferenceError: one reference cannot be used.
     """
     joins: list[Join] = []
     errors: list[BrokernatError] = []
@@ -122,7 +122,7 @@ def current_joins(
     for table in references:
         if table.key not in types:
             if errors:
-                # One that could not be used may have had it.
+                # A reference that could not be used may have this column.
                 break
             message = f"reference `{table.name}`: records have no column `{table.key}`"
             errors.append(ConfigError(Finding("no-such-column", message, f"they have: {', '.join(types)}")))
@@ -138,12 +138,12 @@ def current_joins(
     if len(errors) == 1:
         raise errors[0]
     if errors:
-        raise ConfigError(*(Finding("unusable-reference", each.message, each.hint) for each in errors))
+        raise ConfigError(*(Finding("unusable-reference", error.message, error.hint) for error in errors))
     return joins, {table.name: table.version for table in references}
 
 
-def _keep(frame: DataFrame, kept: ExitStack) -> None:
+def _persist(frame: DataFrame, cached: ExitStack) -> None:
     from pyspark.storagelevel import StorageLevel
 
-    kept.callback(frame.unpersist)
+    cached.callback(frame.unpersist)
     frame.persist(StorageLevel.MEMORY_AND_DISK)

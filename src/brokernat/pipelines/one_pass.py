@@ -1,9 +1,9 @@
 """Micro-batches in one pass: one query from source to sink.
 
 Spark reads, decodes, joins and writes a batch with one plan. The sink calls back before the first write and after the
-last acknowledgement (`BatchListener.java`). After a stop, the first callback refuses the batch, so a stop never splits
+last acknowledgement (`BatchListener.java`). After a stop, the first callback rejects the batch, so a stop never splits
 a batch. A batch whose counts differ is written but not committed. The plan contains the references: when one has
-changed, the batch is refused, and a new query starts with the new version at the same offsets.
+changed, the batch is rejected, and a new query starts with the new version at the same offsets.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class OnePass(Listener):
     stopping: threading.Event
     on_batch: Callable[[BatchReport], None]
     failure: BaseException | None = field(default=None, init=False)
-    """What ended the query, as it was raised: Spark hands back only a text of it."""
+    """The exception that ended the query; Spark returns only its text."""
     _joins: Sequence[Join] = field(default=(), init=False)
     _query: Future[StreamingQuery] = field(default_factory=Future, init=False)
     _began: float = field(default=0.0, init=False)
-    _ends: ExitStack = field(default_factory=ExitStack, init=False)
-    _looked_at: set[int] = field(default_factory=set, init=False)
-    """The references, by their place, that a query has begun again for since the last batch. One that tells no version,
-    or whose new one cannot be read, would refuse the same batch for ever."""
+    _cleanup: ExitStack = field(default_factory=ExitStack, init=False)
+    _restarted_for: set[int] = field(default_factory=set, init=False)
+    """Indexes of the references for which the query was restarted since the last batch. Each restarts it only once: a
+    reference without a version, or with a new version that cannot be read, would reject the same batch forever."""
 
     def start(
         self, stream: DataFrame, configured: Callable[[DataStreamWriter], DataStreamWriter]
@@ -68,27 +68,27 @@ class OnePass(Listener):
         """Starts a query; returns None if the transform is not known to work row by row.
 
         Args:
-            stream: of the source.
-            configured: gives a writer name, checkpoint and trigger.
+            stream: the records of the source.
+            configured: sets the name, the checkpoint and the trigger of a writer.
 
         Raises:
             ConfigError: records have no column of a join's name; or several references cannot be used.
-            UnusableReferenceError: one cannot be used.
+            UnusableReferenceError: one reference cannot be used.
         """
         from pyspark.errors import AnalysisException
 
         self.failure, self._query = None, Future()
         self._joins, _ = current_joins(self.plan, self.references, self.spark, hold=True)
         try:
-            with ExitStack() as ends:
+            with ExitStack() as cleanup:
                 rows = self._outgoing(stream)
                 if rows is None:
                     return None
-                options = producer_options(self.sink_options) | ends.enter_context(listening(self.spark, self))
+                options = producer_options(self.sink_options) | cleanup.enter_context(listening(self.spark, self))
                 query = configured(rows.writeStream.format(SINK).options(**options)).start()
-                self._ends = ends.pop_all()
+                self._cleanup = cleanup.pop_all()
         except (AnalysisException, TransformError):
-            # A frame of a batch allows more than that of a stream: the transform may read it, or number its rows.
+            # Such a transform may still work batch by batch: it may collect a batch or number its rows, not a stream.
             if self.plan.transform is None:
                 raise
             return None
@@ -96,42 +96,42 @@ class OnePass(Listener):
         return query
 
     def ended(self) -> None:
-        """To be called when the query has ended."""
-        self._ends.close()
+        """Must be called when the query has ended."""
+        self._cleanup.close()
 
     def begins(self) -> None:
         """Raises for a batch after a stop, with another version of a reference, or with one that is too old."""
-        self._noting(self._refuse)
+        self._keeping_failure(self._check_before_batch)
 
     def written(self, batch_id: int, rows: Mapping[str, int]) -> None:
         """Checks and reports the counts of a written batch."""
-        self._noting(lambda: self._report(batch_id, Counts.of_outgoing(dict(rows))))
+        self._keeping_failure(lambda: self._report(batch_id, Counts.of_outgoing(dict(rows))))
 
     def too_large(self, error: Exception) -> IncompleteError | None:
-        """The error for a query that failed because of too large records; names the largest."""
+        """The error for a query that failed because records were too large; it names the largest."""
         return too_large_for_sink(error, lambda: self._outgoing(self._batch_again()))
 
     def _outgoing(self, records: DataFrame) -> DataFrame | None:
         envelope = envelop(records, self.cluster_id)
         return self.plan.outgoing(self.plan.decode_and_enrich(envelope, self._joins))
 
-    def _noting(self, step: Callable[[], None]) -> None:
+    def _keeping_failure(self, step: Callable[[], None]) -> None:
         try:
             step()
         except BaseException as error:
             self.failure = error
             raise
 
-    def _refuse(self) -> None:
+    def _check_before_batch(self) -> None:
         self._began = time.monotonic()
         if self.stopping.is_set():
             raise StoppedError("a stop was requested")
-        for place, table in enumerate(self.references):
-            if place not in self._looked_at and table.has_changed(self.spark):
-                self._looked_at.add(place)
+        for index, table in enumerate(self.references):
+            if index not in self._restarted_for and table.has_changed(self.spark):
+                self._restarted_for.add(index)
                 raise ChangedReferenceError(f"reference `{table.name}` has changed")
             table.check_age()
-        self._looked_at.clear()
+        self._restarted_for.clear()
 
     def _report(self, batch_id: int, counts: Counts) -> None:
         check_received(
@@ -142,6 +142,6 @@ class OnePass(Listener):
 
     def _batch_again(self) -> DataFrame:
         """The source records of the uncommitted batch."""
-        begun = read_uncommitted(Files(self.spark), self.checkpoint)
-        assert begun  # noqa: S101 - Spark notes the offsets before the batch begins
-        return read_between(self.spark, self.source_options, begun)
+        uncommitted = read_uncommitted(Files(self.spark), self.checkpoint)
+        assert uncommitted  # noqa: S101 - Spark writes the offsets before the batch starts
+        return read_between(self.spark, self.source_options, uncommitted)

@@ -73,8 +73,8 @@ class Run:
         """Waits 0.2 s and returns whether the query still runs.
 
         Raises:
-            BrokernatError: a step raised it.
-            IncompleteError: the query failed; the message is its first cause in one line.
+            BrokernatError: a step raised this error.
+            IncompleteError: the query failed; the message is its root cause in one line.
         """
         from pyspark.errors import StreamingQueryException
 
@@ -86,7 +86,7 @@ class Run:
             self._one_pass.ended()
             return self._restarted(error)
         if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
-            # Between two batches: nothing is cut short. A batch that begins right now refuses itself.
+            # No batch is running, so none is interrupted. A batch that starts now is rejected before its first write.
             self._query.stop()
             self._one_pass.ended()
             return False
@@ -171,11 +171,11 @@ def starting_offsets(files: Files, state: State, topics: Mapping[str, TopicFacts
     Raises:
         ConfigError: the file is damaged.
     """
-    noted = state.starting_offsets(files)
-    if noted is None:
+    stored = state.starting_offsets(files)
+    if stored is None:
         return None
     partitions = {name: fact.partitions for name, fact in topics.items() if isinstance(fact, TopicFacts)}
-    return as_option(every_partition(noted, partitions))
+    return as_option(every_partition(stored, partitions))
 
 
 def claim(files: Files, state: State, owner: Owner) -> None:
@@ -184,11 +184,11 @@ def claim(files: Files, state: State, owner: Owner) -> None:
     Raises:
         ConfigError: it belongs to another pipeline or cluster, or to a deleted topic.
     """
-    found = state.owner(files)
-    if problems := foreign(found, owner):
+    stored = state.owner(files)
+    if problems := foreign(stored, owner):
         raise ConfigError(*problems)
-    if found is not None:
-        # A broker that does not tell an id does not take away what is known.
-        owner = replace(owner, topic_ids={**found.topic_ids, **owner.topic_ids})
-    if found != owner:
+    if stored is not None:
+        # Keep the known ids of topics for which the broker does not report one.
+        owner = replace(owner, topic_ids={**stored.topic_ids, **owner.topic_ids})
+    if stored != owner:
         state.claim(files, owner)

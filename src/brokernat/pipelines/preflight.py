@@ -91,7 +91,7 @@ def _ends(prepared: Prepared) -> tuple[tuple[str, Cluster, tuple[str, ...]], ...
     return (
         (SOURCE, prepared.source, prepared.pipeline.source.topics),
         (SINK, prepared.sink, (sink.topic, sink.dead_letters)),
-        *((REFERENCE, each, joined[each.name]) for each in prepared.clusters if each.name in joined),
+        *((REFERENCE, cluster, joined[cluster.name]) for cluster in prepared.clusters if cluster.name in joined),
     )
 
 
@@ -140,7 +140,7 @@ def client_settings(
 
 
 def several_connections(cluster: Cluster, pipeline: Pipeline, round_trip_ms: float) -> Iterator[CheckResult]:
-    """What limits one connection on a long line, and the setting that reads a partition over several."""
+    """The limit of one connection with a long round trip, and the setting that reads a partition over several."""
     if cluster.profile == "wan" and pipeline.mode != "realtime" and not pipeline.source.min_partitions:
         rate = SEND_BUFFER / round_trip_ms / 1000
         yield CheckResult(
@@ -152,10 +152,10 @@ def several_connections(cluster: Cluster, pipeline: Pipeline, round_trip_ms: flo
 
 
 def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[CheckResult]:
-    subject, state, noted = "checkpoint", prepared.state, None
+    subject, state, stored = "checkpoint", prepared.state, None
     try:
         problems = foreign(state.owner(files), owner)
-        noted = None if state.has_begun(files) else state.starting_offsets(files)
+        stored = None if state.has_begun(files) else state.starting_offsets(files)
     except ConfigError as error:
         problems = error.problems
     for problem in problems:
@@ -166,12 +166,12 @@ def _checkpoint(files: Files, prepared: Prepared, owner: Owner) -> Iterator[Chec
     try:
         files.write_text(trial, "")
         files.remove(trial)
-    except Exception as error:  # noqa: BLE001 - each file system has its own classes
+    except Exception as error:  # noqa: BLE001 - each file system has its own exceptions
         yield CheckResult(subject, Level.ERROR, f"{state.checkpoint} cannot be written: {root_cause(error)}", code=2)
     else:
         if not problems:
-            begins = "" if noted is None else "; the first batch begins at the offsets of `reconcile --propose-offsets`"
-            yield CheckResult(subject, Level.OK, state.checkpoint + begins)
+            start = "" if stored is None else "; the first batch begins at the offsets of `reconcile --propose-offsets`"
+            yield CheckResult(subject, Level.OK, state.checkpoint + start)
 
 
 def _changed(subject: str, change: Change) -> CheckResult:
@@ -212,7 +212,7 @@ def try_steps(spark: SparkSession, prepared: Prepared, references: Sequence[Refe
             plan.tags(plan.transformed(records)).unionByName(plan.dead_letters(records))
     except BrokernatError as error:
         return [from_error("steps", error)]
-    except Exception as error:  # noqa: BLE001 - Spark refuses a plan by many classes
+    except Exception as error:  # noqa: BLE001 - Spark rejects a plan with many kinds of exceptions
         return [CheckResult("steps", Level.ERROR, root_cause(error), code=2)]
     columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in plan.schema)
     decode = prepared.pipeline.decode

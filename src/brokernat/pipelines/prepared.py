@@ -1,6 +1,6 @@
 """A pipeline of the file with its clusters, folder, steps, references and checkpoint.
 
-This module makes no connection and starts nothing. Checking, running and reconciling all begin with it.
+This module makes no connection and starts nothing. `check`, `run`, `reconcile` and `replay` all use it.
 """
 
 from __future__ import annotations
@@ -58,30 +58,31 @@ class Prepared:
         """
         pipeline = config.pipeline(name)
         source, sink = config.cluster(pipeline.source.cluster), config.cluster(pipeline.sink.cluster)
-        joined = (pipeline.references[join.reference].kafka for join in pipeline.enrich)
-        named = dict.fromkeys(each.cluster for each in joined if each)
-        others = {each: config.cluster(each) for each in named if each not in (source.name, sink.name)}
+        topics = (pipeline.references[join.reference].kafka for join in pipeline.enrich)
+        names = dict.fromkeys(topic.cluster for topic in topics if topic)
+        others = {name: config.cluster(name) for name in names if name not in (source.name, sink.name)}
         return cls(pipeline, source, sink, config.path.parent, State(pipeline.checkpoint), others)
 
     def with_clusters(self, reached: Callable[[Cluster], Cluster]) -> Self:
         """The same pipeline with each cluster replaced by `reached(cluster)`, called once for each."""
         source = reached(self.source)
         sink = source if self.sink is self.source else reached(self.sink)
-        return replace(self, source=source, sink=sink, others={n: reached(each) for n, each in self.others.items()})
+        others = {name: reached(cluster) for name, cluster in self.others.items()}
+        return replace(self, source=source, sink=sink, others=others)
 
     def with_profiles(self, profiles: Mapping[str, Profile]) -> Self:
         """The same pipeline with the measured profiles, by cluster name."""
-        return self.with_clusters(lambda each: replace(each, profile=profiles.get(each.name, each.profile)))
+        return self.with_clusters(lambda cluster: replace(cluster, profile=profiles.get(cluster.name, cluster.profile)))
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
-        """Source, sink and those of references, each once."""
+        """The clusters of source, sink and references, each once."""
         both = (self.source,) if self.source is self.sink else (self.source, self.sink)
         return (*both, *self.others.values())
 
     @property
     def paths(self) -> dict[str, str]:
-        """The paths that are read and written, by their place below the pipeline in the file."""
+        """The paths that are read and written, by their key below the pipeline in the file."""
         pipeline = self.pipeline
         named = {f"references.{name}.path": section.path for name, section in pipeline.references.items()}
         return {"checkpoint": pipeline.checkpoint} | {place: path for place, path in named.items() if path}
@@ -109,7 +110,7 @@ class Prepared:
         """The steps. It needs a running Spark session, which parses the schema.
 
         Args:
-            registers: whether the schema of tags may be registered where the file says so.
+            registers: whether the schema of tags may be registered, if the file has `register: true`.
 
         Raises:
             ConfigError: a schema or its file cannot be read, or the sink's registry does not have it.
@@ -174,8 +175,8 @@ class Prepared:
         """The jars of the JDBC drivers that references need.
 
         Raises:
-            MissingToolError: one cannot be downloaded.
-            AlteredFileError: one has another SHA-256 than the known one.
+            MissingToolError: a jar cannot be downloaded.
+            AlteredFileError: the SHA-256 of a jar is not the expected one.
         """
         sections = (self.pipeline.references[join.reference].jdbc for join in self.pipeline.enrich)
         return tuple(dict.fromkeys(jar for section in sections if section for jar in driver_jars(section)))
@@ -189,7 +190,7 @@ class Prepared:
         if not section.kafka:
             return FileSource(section)
         values, place = section.kafka.decode, f"references.{join.reference}.kafka.decode"
-        cluster = next(each for each in self.clusters if each.name == section.kafka.cluster)
+        cluster = next(cluster for cluster in self.clusters if cluster.name == section.kafka.cluster)
 
         @functools.cache
         def columns() -> tuple[StructType, ValueFormat]:
@@ -210,7 +211,7 @@ def read_format(section: Decode, cluster: Cluster, place: str = "decode") -> tup
     """The columns of a `decode` section, and the decoder for values of this cluster's topics.
 
     Args:
-        place: where the section stands in the pipeline.
+        place: the key of the section below the pipeline.
 
     Raises:
         ConfigError: the schema or its file cannot be read.
@@ -236,13 +237,13 @@ def newest_schema(section: Decode | Encode, cluster: Cluster, subject: str) -> t
     """
     from pyspark.sql import SparkSession
 
-    assert section.registry is not None  # noqa: S101 - a subject without a registry is refused
+    assert section.registry is not None  # noqa: S101 - the model rejects a subject without a registry
     text, schema_id = Registry.of(section.registry, cluster).newest(subject, section, SparkSession.active())
     return schema_of_text(section, text), schema_id
 
 
 def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
-    """Parses a Spark DDL string such as `id STRING, amount DOUBLE`; `place` is where it stands in the pipeline.
+    """Parses a Spark DDL string such as `id STRING, amount DOUBLE`; `place` is its key below the pipeline.
 
     Raises:
         ConfigError: Spark cannot parse it, or it is a type without columns.
@@ -251,7 +252,7 @@ def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
     from pyspark.sql.types import StructType, _parse_datatype_string
 
     try:
-        # What `StructType.fromDDL` of Spark 4 calls.
+        # `StructType.fromDDL` of Spark 4 calls this function.
         schema = _parse_datatype_string(ddl)
     except PySparkException as error:
         message = f"{place}: {root_cause(error)}"

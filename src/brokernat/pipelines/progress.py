@@ -25,7 +25,7 @@ class PartitionProgress:
     partition: int
     end: int
     latest: int | None
-    """None where Spark does not report it."""
+    """None if Spark does not report it."""
 
     @property
     def lag(self) -> int | None:
@@ -42,21 +42,21 @@ class Progress:
     last_batch: int | None = None
     rate: float = 0.0
     seconds: float = 0.0
-    """What all batches took."""
+    """The duration of all batches."""
     versions: Mapping[str, ReferenceVersion] = field(default_factory=dict)
     partitions: tuple[PartitionProgress, ...] = ()
     """Empty before Spark's first report."""
     steps: Mapping[str, float] = field(default_factory=dict)
     """Seconds of each step of the last batch, by Spark's names (`addBatch` decodes, joins and writes)."""
     steps_total: Mapping[str, float] = field(default_factory=dict)
-    """The same of all batches."""
+    """The sum of `steps` over all batches."""
     committed: int | None = None
     """The last batch that Spark has reported."""
 
     @property
     def lag(self) -> int | None:
         """Records that wait in the source, None before the first report."""
-        known = [each.lag for each in self.partitions if each.lag is not None]
+        known = [partition.lag for partition in self.partitions if partition.lag is not None]
         return sum(known) if known else None
 
     def after(self, report: BatchReport) -> Progress:
@@ -84,7 +84,7 @@ class Progress:
         total = {name: self.steps_total.get(name, 0.0) + took for name, took in steps.items()}
         return replace(
             self,
-            # A report that does not name the topics' ends leaves what is known.
+            # Keep the known partitions if the report has no end offsets.
             partitions=partitions(report) or self.partitions,
             steps=steps,
             steps_total={**self.steps_total, **total},
@@ -97,12 +97,10 @@ def partitions(spark_report: Mapping[str, Any]) -> tuple[PartitionProgress, ...]
     found = []
     for source in spark_report.get("sources", ()):
         end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
-        # A partition that is new to the query has no end before it is planned.
-        places = latest.keys() | end.keys()
-        found += [
-            PartitionProgress(*place, end.get(place, latest.get(place, 0)), latest.get(place)) for place in places
-        ]
-    return tuple(sorted(found, key=lambda each: (each.topic, each.partition)))
+        # A new partition has no end offset before a batch includes it.
+        keys = latest.keys() | end.keys()
+        found += [PartitionProgress(*key, end.get(key, latest.get(key, 0)), latest.get(key)) for key in keys]
+    return tuple(sorted(found, key=lambda partition: (partition.topic, partition.partition)))
 
 
 def _offsets(value: Any) -> dict[tuple[str, int], int]:

@@ -84,31 +84,31 @@ def query_failure(error: BaseException) -> IncompleteError:
     cause = root_cause(error)
     if _TRANSIENT.match(cause):
         return TransientFailureError(f"the query failed: {cause}", hint=_NO_RECORD_IS_LOST)
-    hint = next((hint for said, hint in _HINTS.items() if said.search(cause)), _NO_RECORD_IS_LOST)
+    hint = next((hint for pattern, hint in _HINTS.items() if pattern.search(cause)), _NO_RECORD_IS_LOST)
     return IncompleteError(f"the query failed: {cause}", hint=hint)
 
 
 def execution(query: StreamingQuery) -> Any:
     """Spark's `StreamExecution`."""
-    return query._jsq.streamingQuery()  # noqa: SLF001 - Python has a part of it
+    return query._jsq.streamingQuery()  # noqa: SLF001 - PySpark's object has only a part of it
 
 
 def rows_read(query: StreamingQuery) -> int | None:
     """How many rows the current batch has read from its source, as Spark's scan counts them.
 
-    A retried task counts once, but twice before an exchange if its executor was lost later. None if the plan has no
-    scan: Spark drops a scan whose rows it does not need, which may be the fault of a step.
+    A retried task counts once. A task before an exchange counts twice if its executor was lost after it. None if the
+    plan has no scan: Spark removes a scan whose rows no step needs, which may be an error of a step.
     """
-    found = 0
+    rows = 0
     plans = [execution(query).lastExecution().executedPlan()]
     while plans:
         leaves = plans.pop().collectLeaves()
-        for leaf in (leaves.apply(place) for place in range(leaves.size())):
+        for leaf in (leaves.apply(index) for index in range(leaves.size())):
             if inner := plan_inside(leaf):
                 plans.append(inner)
             elif leaf.getClass().getSimpleName() == "MicroBatchScanExec":
-                found += int(leaf.metrics().apply("numOutputRows").value())
-    return found or None
+                rows += int(leaf.metrics().apply("numOutputRows").value())
+    return rows or None
 
 
 def plan_inside(node: Any) -> Any | None:

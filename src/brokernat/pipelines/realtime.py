@@ -1,9 +1,9 @@
 """`mode: realtime`: Spark's Real-Time Mode (4.1 and newer), where each record is written when it arrives.
 
 One task per partition reads for one epoch, which is a long batch; at its end Spark writes offsets and commit and starts
-the next. Nothing runs between two records: no `foreachBatch`, no second pass, no Python. The projection counts records
-(`observe`), and the counts are compared after the epoch: unlike in micro-batches, an epoch whose counts differ is
-already written and committed when the run stops.
+the next. There is no `foreachBatch`, no second pass and no Python. The projection counts records (`observe`), and the
+counts are compared after the epoch. So, unlike a micro-batch, an epoch whose counts differ is already written and
+committed when the run stops.
 
 The references are a part of the query's plan and cannot change while it runs: when one changes, the query stops at the
 end of its epoch and restarts with the new version.
@@ -42,16 +42,15 @@ if TYPE_CHECKING:
 
 _RECEIVED, _LEAVING = "brokernat_received", "brokernat_leaving"
 _UNKNOWN = -1
-"""Spark's number of rows for a sink that does not count."""
-_LOOK_SECONDS = 2.0
-"""How often references are checked for changes; a longer `refresh` wins."""
+"""The number of rows that Spark reports for a sink without a count."""
+_REFERENCE_CHECK_SECONDS = 2.0
+"""The time between two checks of references for changes; a longer `refresh` applies instead."""
 _JOIN_MILLISECONDS = 200
-_AT_THE_END = 1.0
+_EPOCH_END_SECONDS = 1.0
 """Seconds before and after the planned end of an epoch in which it may end at any moment."""
 PRODUCER_SETTINGS: Mapping[str, str] = {"linger.ms": "5"}
-"""What this mode sets beside the cluster's profile, as Kafka has it since 4.0 (KIP-1030). With 0 nearly each record is
-a request of its own; these keep a broker so busy that records arrive later than those that waited 5 ms to be sent
-together."""
+"""What this mode sets in addition to the cluster's profile; 5 ms is Kafka's default since 4.0 (KIP-1030). With 0 nearly
+each record is a request of its own, and so many requests slow the broker down more than a wait of 5 ms does."""
 
 
 def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFrame:
@@ -63,20 +62,20 @@ def outgoing(plan: Plan, envelope: DataFrame, joins: Sequence[Join]) -> DataFram
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    # The hint, because this mode has no other join than that with a broadcast table, however large.
+    # The broadcast hint is needed even for a large table, because this mode supports no other join.
     broadcast = [replace(join, frame=F.broadcast(join.frame)) for join in joins]
     records = plan.decode_and_enrich(count_rows(envelope, _RECEIVED), broadcast)
     transformed = plan.transformed(records)
     if plan.transform:
         refuse_unsupported(without_fault(records), transformed, transform=plan.transform.name)
     rows = plan.outgoing(records, transformed)
-    assert rows is not None  # noqa: S101 - what is not row by row was refused
+    assert rows is not None  # noqa: S101 - a transform that is not row by row was refused
     return count_outgoing(rows, _LEAVING).where("topic IS NOT NULL")
 
 
 def slots(spark: SparkSession) -> int:
     """How many tasks the registered executors can run at once."""
-    context: Any = spark.sparkContext._jsc.sc()  # noqa: SLF001 - Python has no count that spark.default.parallelism leaves alone
+    context: Any = spark.sparkContext._jsc.sc()  # noqa: SLF001 - spark.default.parallelism overrides the count that Python has
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
 
 
@@ -122,8 +121,8 @@ class EpochRun:
         self._partitions = 0
         self._outdated = False
         self._ending = False
-        self._looked_at = time.monotonic()
-        _forget_uncommitted(Files(spark), prepared.pipeline.checkpoint)
+        self._references_checked_at = time.monotonic()
+        _remove_uncommitted(Files(spark), prepared.pipeline.checkpoint)
         self._query = self._start()
 
     def stop(self) -> None:
@@ -143,8 +142,8 @@ class EpochRun:
 
         Raises:
             IncompleteError: the query failed, or the counts of an epoch differ.
-            ConfigError: the source has got more partitions than there are task slots.
-            StaleReferenceError: a reference is older than it may be.
+            ConfigError: partitions were added to the source, and there are not enough task slots for them.
+            StaleReferenceError: a reference is older than its `max_age`.
         """
         from pyspark.errors import StreamingQueryException
 
@@ -196,21 +195,21 @@ class EpochRun:
             self._on_batch(BatchReport(epoch, counts, took, versions))
         partitions, before = partitions_of(progress), self._partitions
         self._partitions = partitions
-        # Slots of an executor that was lost come back; those for a new partition do not come by themselves.
+        # Only for new partitions: the slots of a lost executor come back, but nothing adds slots for new partitions.
         if before and partitions > before and (problem := lack_of_slots(partitions, slots(self._spark))):
             raise ConfigError(problem)
 
     def _references_changed(self) -> bool:
-        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
+        if time.monotonic() - self._references_checked_at < _REFERENCE_CHECK_SECONDS:
             return False
-        self._looked_at = time.monotonic()
+        self._references_checked_at = time.monotonic()
         return any(table.has_changed(self._spark) for table in self._references)
 
 
 def sink_options(sink: Cluster) -> dict[str, str]:
-    """The options of the sink, with this mode's own; the cluster's `client` wins."""
-    mine = {f"kafka.{name}": value for name, value in PRODUCER_SETTINGS.items() if name not in sink.client}
-    return {**kafka_options(sink, role=Role.SINK), **mine}
+    """The options of the sink, with those of this mode; the cluster's `client` overrides them."""
+    of_mode = {f"kafka.{name}": value for name, value in PRODUCER_SETTINGS.items() if name not in sink.client}
+    return {**kafka_options(sink, role=Role.SINK), **of_mode}
 
 
 def epoch_counts(progress: Mapping[str, Any]) -> Counts:
@@ -220,7 +219,7 @@ def epoch_counts(progress: Mapping[str, Any]) -> Counts:
         IncompleteError: *in = tags + dead letters + filtered* is not true.
     """
     found = {name: row.asDict() for name, row in progress["observedMetrics"].items()}
-    # Spark reports nothing of a plan that it finds empty.
+    # Spark reports no metrics of a plan that it knows to be empty.
     received, counts = found.get(_RECEIVED, {"rows": 0})["rows"], Counts.of_outgoing(found.get(_LEAVING, {}))
     written = progress["sink"]["numOutputRows"]
     if received != counts.received or written not in (counts.tags + counts.dead_letters, _UNKNOWN):
@@ -241,7 +240,7 @@ def partitions_of(progress: Mapping[str, Any]) -> int:
 
 
 def end_with_epoch(query: StreamingQuery, epoch: float) -> bool:
-    """Stops the query at the end of its epoch. Returns False if no epoch is under way, so the caller must retry.
+    """Stops the query at the end of its epoch. Returns False if no epoch is running; the caller must then retry.
 
     `StreamingQuery.stop` interrupts the epoch, and the next start would write its records again. Spark's own
     MicroBatchExecution ends a query after a batch by this state (for `availableNow`); Python has no call for it. Where
@@ -257,9 +256,9 @@ def end_with_epoch(query: StreamingQuery, epoch: float) -> bool:
     jobs = context.statusTracker().getJobIdsForGroup(str(query.runId))
     if not jobs:
         return False
-    job = context._jsc.sc().statusStore().job(max(jobs))  # noqa: SLF001 - Python has no time of a job
+    job = context._jsc.sc().statusStore().job(max(jobs))  # noqa: SLF001 - Python has no start time of a job
     left = job.submissionTime().get().getTime() / 1000 + epoch - time.time()
-    if str(job.status()) != "RUNNING" or abs(left) < _AT_THE_END:
+    if str(job.status()) != "RUNNING" or abs(left) < _EPOCH_END_SECONDS:
         return False
     package: Any = context._jvm.org.apache.spark.sql.execution.streaming.runtime  # noqa: SLF001
     execution(query).state().set(getattr(getattr(package, "TERMINATED$"), "MODULE$"))
@@ -270,13 +269,13 @@ def _thread_has_ended(query: StreamingQuery) -> bool:
     """Waits up to 0.4 s and returns whether the query has ended; raises as `has_ended` does."""
     if not has_ended(query):
         return False
-    # From `end_with_epoch` on Spark calls the query ended, while its epoch still runs.
+    # After `end_with_epoch` Spark reports that the query has ended, while its epoch still runs.
     thread = execution(query).queryExecutionThread()
     thread.join(_JOIN_MILLISECONDS)
     return not thread.isAlive() and has_ended(query)
 
 
-def _forget_uncommitted(files: Files, checkpoint: str) -> None:
+def _remove_uncommitted(files: Files, checkpoint: str) -> None:
     """Removes the offsets of an uncommitted batch, which a crash or micro-batch mode has left.
 
     Real-Time Mode writes the offsets of an epoch at its end and fails if the file exists

@@ -1,6 +1,6 @@
 """The root cause of a Spark failure in one line.
 
-It is the last exception in the chain of causes, and the first line of its message; the rest is the place.
+It is the last exception in the chain of causes, with the first line of its message; the other lines are the stack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def root_cause(error: BaseException) -> str:
     """The deepest cause, as `Class: message`, in one line."""
     from py4j.protocol import Py4JJavaError
 
-    # PySpark keeps the Java side of what it has translated here.
+    # `_origin` is the Java exception that PySpark converted.
     throwable = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     if throwable is not None:
         return _of_throwable(throwable)
@@ -30,10 +30,10 @@ def root_cause(error: BaseException) -> str:
 
 def _of_throwable(throwable: Any) -> str:
     for _ in range(_DEPTH):
-        below = throwable.getCause()
-        if below is None or below.equals(throwable):
+        cause = throwable.getCause()
+        if cause is None or cause.equals(throwable):
             break
-        throwable = below
+        throwable = cause
     text = throwable.toString()
     if "Traceback (most recent call last)" in text and (lines := _PYTHON.findall(text)):
         return _one_line(lines[-1])

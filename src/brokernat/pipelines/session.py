@@ -54,17 +54,17 @@ SETTINGS: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     # A timestamp without a zone means the same on every machine.
     "spark.sql.session.timeZone": "UTC",
-    # The launcher of PySpark would raise the threshold to WARN, whatever the log configuration says.
+    # PySpark's launcher would raise the threshold to WARN, regardless of the log configuration.
     "spark.log.level": "INFO",
-    # Where a step came from is asked of the JVM at each call: 60 of 150 ms for the steps of a batch.
+    # With it PySpark requests the origin of each step from the JVM: 60 of 150 ms for the steps of a batch.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # HotSpot compiles no longer method; Spark's own limit would run a projection of many columns interpreted.
+    # HotSpot does not compile longer methods; with Spark's default a projection of many columns runs interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
 
 OLDEST_REALTIME = "4.1"
-"""The first with Real-Time Mode."""
+"""The first Spark version with Real-Time Mode."""
 
 
 def require_spark(mode: str = "micro-batch") -> None:
@@ -72,7 +72,7 @@ def require_spark(mode: str = "micro-batch") -> None:
 
     Raises:
         MissingToolError: PySpark is not installed.
-        ConfigError: it is not supported, or too old for the mode.
+        ConfigError: the version is not supported, or too old for the mode.
     """
     version = environment.installed_spark().version
     if mode == "realtime" and numbers(version) < numbers(OLDEST_REALTIME):
@@ -95,11 +95,12 @@ def start_session(
     """A Spark session with the clusters' maps.
 
     Args:
-        name: of the pipeline.
-        folder: for Spark's own log.
-        master: Spark's master; None for that of spark-defaults or spark-submit, else this machine.
+        name: the name of the pipeline.
+        folder: the folder of Spark's log.
+        master: Spark's master; None for the master of spark-defaults or spark-submit, or this machine if neither has
+            one.
         settings: Spark settings that override ours.
-        loader: see `clients.spark.configure`, as `agent_path`.
+        loader, agent_path: see `clients.spark.configure`.
         jars: further jars of the pipeline.
 
     Raises:
@@ -107,11 +108,11 @@ def start_session(
         MissingToolError: no PySpark, no Java, no agent, no connector, or a Spark that does not start.
     """
     environment.installed_spark()
-    # A builder refuses a master beside Spark Connect with an error of its own.
+    # Check this first: a builder with a master and Spark Connect raises an error of PySpark's.
     environment.refuse_connect(settings, os.environ)
     from pyspark.sql import SparkSession
 
-    # PySpark prints a JSON object for each refused plan, before the exception that says the same.
+    # PySpark logs a JSON object for each rejected plan, and then raises an exception with the same content.
     for frames_or_text in ("DataFrame", "SQL"):
         logging.getLogger(f"{frames_or_text}QueryContextLogger").setLevel(logging.CRITICAL + 1)
     log4j = folder / LOG4J
@@ -121,10 +122,10 @@ def start_session(
     builder = SparkSession.builder.appName(f"brokernat {name}")
     present = environment.launch_settings(environment.builder_options(builder), os.environ, environment.spark_home())
     if master or "spark.master" not in present:
-        # Four attempts of a task, as on a cluster: plain `local[*]` gives up at the first failure.
+        # Four attempts per task, as on a cluster: with plain `local[*]` the first failure of a task ends the query.
         builder.master(master or "local[*,4]")
     if (master or present.get("spark.master", "local")).startswith("local"):
-        # A transform's own Python functions run in what PySpark calls python3: elsewhere than in this environment.
+        # Else Spark runs Python functions of a transform with `python3` of PATH, outside this environment.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = f'{present.get(_DRIVER_OPTIONS, "")} "-Dlog4j2.configurationFile={log4j}"'.strip()
     if jars:
@@ -132,9 +133,9 @@ def start_session(
         settings = {**settings, JARS: shipped}
     for key, value in {**SETTINGS, **_without_arrow(), _DRIVER_OPTIONS: options, **settings}.items():
         builder.config(key, value)
-    # Outside of the redirection: what it warns of belongs to the terminal.
+    # Before the redirection, because its warnings are for the terminal.
     configure(builder, clusters, loader=loader, agent_path=agent_path)
-    with _output_into(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
+    with _redirected_to(folder / LAUNCH_LOG), _inherits_ignored(signal.SIGTERM):
         return _started(builder, folder)
 
 
@@ -145,11 +146,11 @@ def _started(builder: SparkSession.Builder, folder: Path) -> SparkSession:
     try:
         return builder.getOrCreate()
     except PySparkRuntimeError:
-        # The launcher or its JVM has ended; what it had to say went into the log.
-        said = [line for line in (folder / LAUNCH_LOG).read_text("utf-8", "replace").splitlines() if line.strip()]
+        # The launcher or its JVM has exited; its output is in the log.
+        output = [line for line in (folder / LAUNCH_LOG).read_text("utf-8", "replace").splitlines() if line.strip()]
         java = os.environ.get("JAVA_HOME", "not set")
         raise MissingToolError(
-            f"Spark's JVM exited at its start: {said[0] if said else 'it printed nothing'}",
+            f"Spark's JVM exited at its start: {output[0] if output else 'it printed nothing'}",
             hint=f"its output is in {folder / LAUNCH_LOG}; JAVA_HOME is {java}",
         ) from None
     except Py4JJavaError as error:
@@ -164,7 +165,7 @@ def _without_arrow() -> dict[str, str]:
 
 
 @contextmanager
-def _output_into(file: Path) -> Iterator[None]:
+def _redirected_to(file: Path) -> Iterator[None]:
     """Processes started in the block inherit `file` as stdout and stderr."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
-"""Seconds before the second attempt, and before any other at most."""
-_LOOK_SECONDS = 30.0
+"""Seconds before the second attempt, and the maximum before later ones."""
+_LEADER_CHECK_SECONDS = 30.0
 """The time without progress of a batch after which leaders are checked, and the interval of these checks."""
 
 
 @dataclass
 class DeadLetterLimit:
-    """The most dead letters as a share of the last `records` records, counted in whole batches."""
+    """The maximum share of dead letters in the last `records` records, counted in whole batches."""
 
     text: str
     share: float
@@ -75,7 +75,7 @@ class DeadLetterLimit:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether there are too many, also when that is certain before `records` records were received."""
+        """Whether there are too many dead letters. That may be certain before `records` records were received."""
         total = self._total()
         return total.dead_letters > self.share * max(self.records, total.received)
 
@@ -97,11 +97,11 @@ class DeadLetterLimit:
         return sum(self._window, Counts())
 
 
-def delay(failures: int, draw: random.Random) -> float:
+def delay(failures: int, jitter: random.Random) -> float:
     """Seconds before the next attempt, after this number of failures in a row."""
-    # No float holds two to the power of a thousand failures.
+    # The exponent is limited, because 2 ** 1024 is too large for a float.
     longest = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(failures - 1, 10))
-    return draw.uniform(longest / 2, longest)
+    return jitter.uniform(longest / 2, longest)
 
 
 class SupervisedRun:
@@ -126,13 +126,13 @@ class SupervisedRun:
         self._limit = DeadLetterLimit.of(limit) if limit else None
         self._retry_for = seconds(prepared.pipeline.retry_for)
         self._stopping = threading.Event()
-        self._draw = random.Random()  # noqa: S311 - spreads attempts, keeps no secret
+        self._jitter = random.Random()  # noqa: S311 - for delays, not for secrets
         self._failures = self._all_failures = 0
         self._failing_since = 0.0
         self._failure = ""
         self._resume_at: float | None = None
-        self._begun_at = self._moved_at = time.monotonic()
-        self._running = self._begin()
+        self._started_at = self._progress_at = time.monotonic()
+        self._running = self._start_query()
 
     def stop(self) -> None:
         """Ends the query after the current batch or epoch."""
@@ -147,9 +147,9 @@ class SupervisedRun:
         """Spark's status text, None while it waits for the next batch."""
         if self._resume_at is not None:
             return f"waiting to retry, because {self._failure}"
-        found = self._running.activity()
-        # A query that begins has nothing to do for a moment; that is no progress yet.
-        return f"restarting, because {self._failure}" if found is None and self._failures else found
+        activity = self._running.activity()
+        # A query that starts also has no activity for a moment; that is not progress yet.
+        return f"restarting, because {self._failure}" if activity is None and self._failures else activity
 
     @property
     def failures(self) -> int:
@@ -162,13 +162,13 @@ class SupervisedRun:
         Raises:
             ConfigError: too many records became dead letters; or see `pipeline.start`.
             UnmappedEndpointError: a leader is on a broker that the address map does not name.
-            IncompleteError: the query failed, and a retry did not help or would not.
-            BrokernatError: a step raised it.
+            IncompleteError: the query failed, and retries failed as well or cannot help.
+            BrokernatError: a step raised this error.
         """
         try:
-            alive = self._resumed() if self._resume_at is not None else self._running.poll()
+            alive = self._resume() if self._resume_at is not None else self._running.poll()
         except (TransientFailureError, NothingReachableError) as error:
-            self._try_later(error)
+            self._retry_later(error)
             return True
         if self._limit and self._limit.is_exceeded:
             self._running.stop()
@@ -178,35 +178,35 @@ class SupervisedRun:
             self._check_slow_batch()
         return alive
 
-    def _begin(self) -> Run | EpochRun:
-        return start(self._spark, self._prepared, self._written, references=self._references, once=self._once)
+    def _start_query(self) -> Run | EpochRun:
+        return start(self._spark, self._prepared, self._batch_written, references=self._references, once=self._once)
 
-    def _written(self, report: BatchReport) -> None:
-        self._failures, self._moved_at = 0, time.monotonic()
+    def _batch_written(self, report: BatchReport) -> None:
+        self._failures, self._progress_at = 0, time.monotonic()
         self._on_batch(report)
         if self._limit:
             self._limit.add(report.counts)
 
-    def _resumed(self) -> bool:
+    def _resume(self) -> bool:
         """Waits for the delay and restarts the query; returns False if a stop was requested."""
-        assert self._resume_at is not None  # noqa: S101 - only called then
+        assert self._resume_at is not None  # noqa: S101 - only called during a delay
         left = self._resume_at - time.monotonic()
         if self._stopping.wait(max(0.0, min(POLL_SECONDS, left))):
             return False
         if left <= POLL_SECONDS:
-            self._running = self._begin()
+            self._running = self._start_query()
             self._resume_at = None
-            self._begun_at = self._moved_at = time.monotonic()
+            self._started_at = self._progress_at = time.monotonic()
         return True
 
-    def _try_later(self, error: BrokernatError) -> None:
+    def _retry_later(self, error: BrokernatError) -> None:
         self._check_leaders()
         now = time.monotonic()
         if not self._failures:
             self._failing_since = now
         self._failures += 1
         self._all_failures += 1
-        pause = delay(self._failures, self._draw)
+        pause = delay(self._failures, self._jitter)
         if self._stopping.is_set() or now + pause > self._failing_since + self._retry_for:
             raise error
         self._failure, self._resume_at = error.message, now + pause
@@ -215,19 +215,19 @@ class SupervisedRun:
     def _check_slow_batch(self) -> None:
         now = time.monotonic()
         if self._running.activity() is None:
-            self._moved_at = now
-            if now - self._begun_at > _LOOK_SECONDS:
-                # It waits for records: what it failed at is over.
+            self._progress_at = now
+            if now - self._started_at > _LEADER_CHECK_SECONDS:
+                # The query waits for records, so it no longer fails.
                 self._failures = 0
-        elif now - self._moved_at > _LOOK_SECONDS:
-            self._moved_at = now
+        elif now - self._progress_at > _LEADER_CHECK_SECONDS:
+            self._progress_at = now
             self._check_leaders()
 
     def _check_leaders(self) -> None:
         for cluster in self._prepared.clusters:
             if cluster.address_map is None:
                 continue
-            # What a cluster does not answer now is asked again.
+            # A cluster that does not answer is skipped; the next check requests its leaders again.
             with (
                 suppress(NothingReachableError, ConfigError),
                 open_admin(self._spark, client_properties(cluster), cluster.name) as admin,

@@ -54,7 +54,7 @@ def listeners(plan: ListenersPlan, command: str, node_id: int | None = None, ext
     """The lines of all nodes, or of one, below a header.
 
     Args:
-        command: the command line that makes the text again.
+        command: the command line that renders the text again.
         node_id: only this node.
         extra: additional lines of the header.
     """
@@ -65,15 +65,15 @@ def listeners(plan: ListenersPlan, command: str, node_id: int | None = None, ext
 
 def broker_properties(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:
     """The settings of one broker, in Kafka's names."""
-    bound = {each.name: each.bound for each in broker.listeners}
-    protocols = {each.name: each.protocol for each in broker.listeners}
+    bound = {listener.name: listener.bound for listener in broker.listeners}
+    protocols = {listener.name: listener.protocol for listener in broker.listeners}
     if plan.quorum is not Quorum.ZOOKEEPER:
         protocols[CONTROLLER] = "PLAINTEXT"
     if broker.controller is not None:
         bound[CONTROLLER] = f"{_controller_host(broker)}:{broker.controller.port}"
     return {
         **_quorum(plan, broker),
-        "listeners": ",".join(f"{name}://{place}" for name, place in bound.items()),
+        "listeners": ",".join(f"{name}://{address}" for name, address in bound.items()),
         "advertised.listeners": ",".join(f"{each.name}://{each.advertised}" for each in broker.listeners),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": plan.inter_broker,
@@ -135,7 +135,7 @@ def service_name(plan: ListenersPlan, broker: PlannedBroker) -> str:
 
 
 def published(plan: ListenersPlan, broker: PlannedBroker) -> tuple[tuple[int, int], ...]:
-    """The published ports: host's and container's."""
+    """The published ports, as pairs of the host's and the container's port."""
     name = service_name(plan, broker)
     return tuple((each.advertised.port, each.bound_port) for each in broker.listeners if each.advertised.host != name)
 
@@ -146,8 +146,8 @@ def _require_ports(plan: ListenersPlan) -> None:
     for broker in plan.brokers:
         for port, _ in published(plan, broker):
             if port in taken:
-                who = " and ".join(dict.fromkeys(service_name(plan, each) for each in (taken[port], broker)))
-                message = f"port {port} of this machine would be published twice, by {who}"
+                services = " and ".join(dict.fromkeys(service_name(plan, each) for each in (taken[port], broker)))
+                message = f"port {port} of this machine would be published twice, by {services}"
                 hint = "on one machine each needs a port of its own, such as `NAME=HOST:{9092+id}`"
                 problems.append(Finding("port-twice", message, hint))
             taken[port] = broker
@@ -200,5 +200,5 @@ def _cluster_id(plan: ListenersPlan) -> str:
 
 
 def _text(value: str) -> str:
-    """JSON, which is valid YAML; `$` is doubled, because compose would expand it."""
+    """The value as JSON, which is valid YAML; `$` is doubled, because compose would expand it."""
     return json.dumps(value.replace("$", "$$"))

@@ -2,8 +2,8 @@
 
 The lines for Spark load agent and map in the JVMs of driver and executors, without a change to the job. Spark puts
 `defaultJavaOptions` before the user's `extraJavaOptions`, so both apply (Spark 3.0 and later). The map of the JVM
-passes unmapped endpoints even if the cluster has `unmapped: fail`, because the same JVM connects to the sink; only a
-client's own map, in the two options of the comment, refuses them.
+passes unmapped endpoints even if the cluster has `unmapped: fail`, because the same JVM connects to the sink. Only a
+client's own map refuses them; the header has the two options for it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from brokernat.render.header import Header, Subject, map_lines
 
 
 def rules_file(subject: Subject) -> str:
-    """One rule per line, blanks around `=`.
+    """A rules file: one rule per line, with blanks around `=`.
 
     Raises:
-        NotExpressibleError: the map holds a rule that a client cannot decide.
+        NotExpressibleError: the map has a rule that a client cannot apply.
     """
     require_expressible(subject.address_map, Means.CLIENT)
     rules = (str(rule).replace("=", " = ") for rule in subject.address_map.rules)
@@ -45,7 +45,7 @@ def spark(subject: Subject, *, agent_path: str) -> str:
         agent_path: the path of the agent jar on the hosts of driver and executors.
 
     Raises:
-        NotExpressibleError: the map holds a rule that a client cannot decide.
+        NotExpressibleError: the map has a rule that a client cannot apply.
     """
     require_expressible(subject.address_map, Means.CLIENT)
     option = f"-javaagent:{agent_path}={canonical_text(subject.address_map)}"
@@ -60,11 +60,11 @@ def spark(subject: Subject, *, agent_path: str) -> str:
 def _per_client(subject: Subject) -> list[str]:
     return [
         "The map for one source or sink only, which replaces the JVM's (leave `=RULES` out of the lines below then):",
-        *(f'  .option("kafka.{name}", "{value}")' for name, _, value in map(_parted, map_lines(subject))),
+        *(f'  .option("kafka.{name}", "{value}")' for name, _, value in map(_name_and_value, map_lines(subject))),
     ]
 
 
-def _parted(line: str) -> tuple[str, str, str]:
+def _name_and_value(line: str) -> tuple[str, str, str]:
     return line.partition("=")
 
 

@@ -1,7 +1,8 @@
 """The table of rules that a target cannot express.
 
-A file without one of the rules would leave a broker unreachable, so one error names all such rules and an alternative.
-Other limits (a hosts file has no ports, nginx resolves a name once) are no error; the header of the file states them.
+A file that lacks a rule would leave a broker unreachable, so such a map is refused; the error names all these rules and
+an alternative. Other limits (a hosts file applies to all ports, nginx resolves a name once) are no error; the header of
+the file states them.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def _leads_to_name(rule: Rule) -> bool:
 
 
 def _changes_family(rule: Rule) -> bool:
-    one, other = (as_ip(host) for host in _hosts(rule) or ("", ""))
-    return one is not None and other is not None and one.version != other.version
+    advertised, reachable = (as_ip(host) for host in _hosts(rule) or ("", ""))
+    return advertised is not None and reachable is not None and advertised.version != reachable.version
 
 
 _NODE_ID = _Refusal(_is_node_id, "only a Kafka-aware proxy knows the node id")
@@ -113,19 +114,19 @@ def require_expressible(address_map: AddressMap, means: Means) -> None:
     """Refuse a map with rules that `means` cannot express.
 
     Raises:
-        NotExpressibleError: with all such rules and the reasons.
+        NotExpressibleError: names all such rules with the reasons.
     """
-    found = ((rule, _reason(rule, means)) for rule in address_map.rules)
-    refuse(means, [(rule, because) for rule, because in found if because is not None])
+    reasons = ((rule, _reason(rule, means)) for rule in address_map.rules)
+    refuse(means, [(rule, because) for rule, because in reasons if because is not None])
 
 
-def refuse(means: Means, found: Iterable[tuple[Rule, str]]) -> None:
-    """Refuse `found`, rules with the reason for each, if there are any.
+def refuse(means: Means, refused: Iterable[tuple[Rule, str]]) -> None:
+    """Refuse a map because of these rules, each with its reason; without a rule nothing happens.
 
     Raises:
-        NotExpressibleError: there are.
+        NotExpressibleError: there is at least one rule.
     """
-    reasons = [f"  {rule}: {because}" for rule, because in found]
+    reasons = [f"  {rule}: {because}" for rule, because in refused]
     if reasons:
         message = "\n".join((f"{means.value} cannot express every rule of the address map:", *reasons))
         raise NotExpressibleError(message, hint=_INSTEAD[means])

@@ -2,8 +2,8 @@
 
 The inverted address map gives the forwards: the gateway listens at the reachable endpoint and connects to the
 advertised one. A rule without ports gets the ports of the bootstrap servers that it matches; without a bootstrap server
-it is refused, because its port is unknown. Each broker needs its own port: the gateway forwards bytes and cannot tell
-which node a client wants.
+it is refused, because its port is unknown. Each broker needs its own port: the gateway forwards bytes and does not know
+which node a client needs.
 
 nginx: the text is a `stream` block for the top level of nginx.conf (nginx refuses it inside `http`).
 
@@ -35,7 +35,7 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     """A forward for each broker, in the order of the rules; two names of one broker become one forward, to the first.
 
     Raises:
-        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+        NotExpressibleError: a rule names no broker, or its port is unknown.
     """
     require_expressible(address_map, Means.GATEWAY)
     bootstrap = tuple(bootstrap_servers)
@@ -46,7 +46,7 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     for rule, advertised in brokers.items():
         for upstream in advertised:
             listen = rule.translate(upstream)
-            # Skips endpoints that an earlier rule matches, and unchanged ones, for which the gateway would dial itself.
+            # Skip endpoints that an earlier rule matches, and unchanged ones, because the gateway would dial itself.
             if address_map.find(upstream) == rule and listen != upstream:
                 found.setdefault(listen, Forward(listen, upstream))
     return tuple(found.values())
@@ -60,8 +60,8 @@ def _advertised(rule: Rule, bootstrap: tuple[Endpoint, ...]) -> Iterable[Endpoin
         case HostRule():
             return [Endpoint(rule.advertised, dialled.port) for dialled in bootstrap if dialled.host == rule.reachable]
         case CidrRule():
-            backwards = CidrRule(rule.reachable, rule.advertised)
-            return [backwards.translate(dialled) for dialled in bootstrap if backwards.pattern.matches(dialled)]
+            inverted = CidrRule(rule.reachable, rule.advertised)
+            return [inverted.translate(dialled) for dialled in bootstrap if inverted.pattern.matches(dialled)]
         case _:
             raise AssertionError(f"{rule} is refused before")
 
@@ -106,7 +106,7 @@ def nginx(subject: Subject) -> str:
     """The file for a cluster.
 
     Raises:
-        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+        NotExpressibleError: a rule names no broker, or its port is unknown.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     return f"{gateway_header(_NGINX_HEADER, subject, found)}\n{nginx_stream(found)}"
@@ -154,7 +154,7 @@ def haproxy(subject: Subject) -> str:
     """The file for a cluster.
 
     Raises:
-        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+        NotExpressibleError: a rule names no broker, or its port is unknown.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     return f"{gateway_header(_HAPROXY_HEADER, subject, found)}\n{_sections(identifier(subject.cluster), found)}"

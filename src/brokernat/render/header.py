@@ -29,7 +29,7 @@ class Subject:
     file: str = "brokernat.yaml"
     """The path of the configuration, as the user gave it."""
     command: str = "brokernat render"
-    """The command line that makes the text again."""
+    """The command line that renders the text again."""
 
 
 _WIDTH = 118
@@ -94,7 +94,7 @@ def _listed(label: str, lines: Sequence[str]) -> list[str]:
 
 
 _LIMIT = 28
-"""The longest name of an iptables chain; other targets allow more."""
+"""The maximum length of the name of an iptables chain; other targets allow longer names."""
 _PREFIX = "brokernat_"
 _DIGEST = 4
 

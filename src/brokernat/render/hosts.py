@@ -1,4 +1,4 @@
-"""Renders lines for a hosts file, which suffice if brokers advertise names and the ports do not change.
+"""Renders lines for a hosts file, which are enough if brokers advertise names and the ports do not change.
 
 A hosts file has one address for a name and no ports. So a rule for one port applies to all ports, and a second rule for
 the same name with another address is refused: its port would lead to the wrong broker.
@@ -39,11 +39,11 @@ def hosts(subject: Subject) -> str:
 def _addresses(address_map: AddressMap) -> dict[str, str]:
     require_expressible(address_map, Means.HOSTS)
     found: dict[str, str] = {}
-    elsewhere: list[tuple[Rule, str]] = []
+    conflicts: list[tuple[Rule, str]] = []
     for rule, name, address in map(_parts, address_map.rules):
         if found.setdefault(name, address) != address:
-            elsewhere.append((rule, f"a hosts file has one address for a name, and {name} has {found[name]}"))
-    refuse(Means.HOSTS, elsewhere)
+            conflicts.append((rule, f"a hosts file has one address for a name, and {name} has {found[name]}"))
+    refuse(Means.HOSTS, conflicts)
     return found
 
 

@@ -92,7 +92,7 @@ def checked(
         problems: the problems found so far.
 
     Raises:
-        ConfigError: with those, and with ports and endpoints that two listeners share.
+        ConfigError: with `problems`, and with ports and endpoints that two listeners share.
     """
     found = (*problems, *_problems_of_ports(brokers), *_problems_between(brokers))
     if found:
@@ -160,7 +160,7 @@ def named(texts: Iterable[str], option: str) -> dict[str, str]:
     """Parses `NAME=TEXT` of a repeatable option; names in upper case, as in Kafka.
 
     Raises:
-        ConfigError: with each invalid or repeated one.
+        ConfigError: names each invalid or repeated text.
     """
     found: dict[str, str] = {}
     problems = []
@@ -217,7 +217,7 @@ def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Finding]) -> Pla
         except ConfigError as error:
             problems += error.problems
             continue
-        if (place := as_ip(advertised.host)) is not None and place.is_unspecified:
+        if (address := as_ip(advertised.host)) is not None and address.is_unspecified:
             hint = "advertise a name or an address that clients can dial; `--bind` says what is bound"
             problems.append(Finding("wildcard", f"{name} would advertise {advertised}, which nobody can dial", hint))
         protocol = wanted.protocols.get(name, "PLAINTEXT").upper()
@@ -226,7 +226,7 @@ def _wanted_broker(wanted: Wanted, node_id: int, problems: list[Finding]) -> Pla
 
 
 def _bound(text: str, name: str) -> tuple[str, int]:
-    """`PORT` or `HOST:PORT`."""
+    """The host, empty for every address, and the port of `PORT` or `HOST:PORT`."""
     parts = _BINDING.fullmatch(text)
     try:
         port = parse_port(parts[2] if parts else "")
@@ -282,7 +282,7 @@ def forwards_to_make(plan: ListenersPlan) -> tuple[str, ...]:
 
 def _broker_behind_nat(node_id: int, forward: Forward, protocol: str) -> PlannedBroker:
     inside, outside = forward.upstream, forward.listen
-    # With a NAT that keeps ports, both listeners would have the same port.
+    # If NAT keeps the port, EXTERNAL binds another one, because the two listeners cannot share a port.
     port = outside.port if outside.port != inside.port else (outside.port + _ANOTHER_PORT) % 2**16
     return PlannedBroker(
         node_id,

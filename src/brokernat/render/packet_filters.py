@@ -38,7 +38,7 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """TCP to `advertised` goes to `reachable` with the same host bits; ports are None for every port, unchanged."""
+    """TCP to `advertised` goes to `reachable` with the same host bits; a port of None means every port, unchanged."""
 
     advertised: IpNetwork
     reachable: IpNetwork
@@ -47,7 +47,7 @@ class Redirect:
 
     @property
     def version(self) -> int:
-        """4 or 6, on both sides."""
+        """The IP version, 4 or 6, of both sides."""
         return self.advertised.version
 
     @property

@@ -44,7 +44,7 @@ def ssh(subject: Subject, destination: str = "user@bastion") -> str:
     """A shell script for a cluster; `destination` are the words after `ssh`.
 
     Raises:
-        NotExpressibleError: a rule names no broker, or a port that nobody knows.
+        NotExpressibleError: a rule names no broker, or its port is unknown.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     lines = [
@@ -59,12 +59,13 @@ def kubectl(subject: Subject, section: KubectlSection | None = None) -> str:
     """A shell script for a cluster.
 
     Raises:
-        NotExpressibleError: a rule names no broker, or a port that nobody knows.
-        ConfigError: code `no-pod`, an advertised host is not the name of a pod.
+        NotExpressibleError: a rule names no broker, or its port is unknown.
+        ConfigError: code `no-pod`: an advertised host is not the name of a pod or a service.
     """
     found = forwards(subject.address_map, subject.bootstrap_servers)
     lines = [
-        shlex.join(port_forward_words(each.upstream, each.listen, section or KubectlSection())) + " &" for each in found
+        shlex.join(port_forward_words(forward.upstream, forward.listen, section or KubectlSection())) + " &"
+        for forward in found
     ]
     return "\n".join((_KUBECTL.text(subject, client_lines(subject)), "trap 'kill 0' INT TERM", *lines, "wait")) + "\n"
 
@@ -76,7 +77,7 @@ def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSectio
     `SERVICE`, `SERVICE.NAMESPACE` or `SERVICE.NAMESPACE.svc[.cluster.local]`.
 
     Raises:
-        ConfigError: code `no-pod`, the host is neither.
+        ConfigError: code `no-pod`: the host is neither a pod nor a service.
     """
     labels = target.host.split(".")
     # After `svc` comes the cluster's domain.

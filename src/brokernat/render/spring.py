@@ -45,8 +45,8 @@ def spring(subject: Subject, *, agent_path: str, syntax: Syntax = Syntax.YAML) -
         syntax: YAML or properties.
 
     Raises:
-        NotExpressibleError: the map holds a rule that a client cannot apply.
-        ConfigError: a plain client property holds `${`.
+        NotExpressibleError: the map has a rule that a client cannot apply.
+        ConfigError: a plain client property contains `${`.
     """
     require_expressible(subject.address_map, Means.CLIENT)
     client = placeholders(subject)
@@ -139,7 +139,7 @@ def placeholders(subject: Subject) -> Placeholders:
     """The `client` section of a cluster, for Spring.
 
     Raises:
-        ConfigError: a plain value holds `${`, which Spring would replace.
+        ConfigError: a plain value contains `${`, which Spring would replace.
     """
     variables: dict[str, str] = {}
     properties: dict[str, str] = {}
@@ -154,15 +154,15 @@ def placeholders(subject: Subject) -> Placeholders:
     return Placeholders(properties, variables)
 
 
-def _replaced(name: str, text: str, own: str, variables: dict[str, str]) -> str:
+def _replaced(name: str, text: str, new_variable: str, variables: dict[str, str]) -> str:
     whole = _REFERENCE.fullmatch(text) is not None
     if not whole and (is_secret(name) or not _REFERENCE.search(text)):
-        variables[own] = f"the value of `{name}`"
-        return f"${{{own}}}"
+        variables[new_variable] = f"the value of `{name}`"
+        return f"${{{new_variable}}}"
 
     def placeholder(found: re.Match[str]) -> str:
         source, reference = found.groups()
-        variable = reference if source == "env" else own
+        variable = reference if source == "env" else new_variable
         variables[variable] = "as in brokernat.yaml" if source == "env" else f"the content of the file {reference}"
         return f"${{{variable}}}"
 

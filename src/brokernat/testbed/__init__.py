@@ -1,4 +1,4 @@
-"""Real brokers behind addresses that cannot be reached: on loopback without root, in namespaces with it."""
+"""Real brokers behind unreachable advertised addresses: on loopback without root, in network namespaces with root."""
 
 from brokernat.testbed.kafka import Topic
 from brokernat.testbed.loopback import LoopbackWorld

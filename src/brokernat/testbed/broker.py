@@ -1,9 +1,8 @@
-"""One broker as a process of its own, so that it can be killed as brokers are: `kill -9`, alone, in the middle of
-something.
+"""One broker as a separate process, so that a test can kill it alone and at any moment (`kill -9`).
 
-Three of them on two cores are ready in 7 s (JDK 17, `-XX:TieredStopAtLevel=1`), in half of that from an archive of
-class data, which makes several brokers in one JVM not worth their loss of realism. Those as old as 2.4 get a ZooKeeper
-out of the same jars.
+Three brokers on two cores are ready in 7 s (JDK 17, `-XX:TieredStopAtLevel=1`), and in half of that with a class data
+archive. Several brokers in one JVM would save little time and be less realistic. Brokers before 3.3 get a ZooKeeper
+from the same jars.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120
 _ZOOKEEPER_TIMEOUT = 180
 _LOGGING = "org.slf4j:slf4j-simple:1.7.36"
-# The tools are not needed to run a broker; with them the Connect runtime would come in, 50 jars more.
+# A broker runs without the tools, which depend on the Connect runtime (50 more jars).
 _TOOLS = ("org.apache.kafka:kafka-tools", "org.apache.kafka:kafka-tools-api")
 _TOOLS_NEEDED_UNTIL = (4, 4)
 
@@ -43,21 +42,21 @@ class BrokerVersion:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """(4, 3, 1) for `4.3.1`."""
+        """The version as numbers: (4, 3, 1) for `4.3.1`."""
         return tuple(int(part) for part in self.text.split("."))
 
     @property
     def zookeeper(self) -> bool:
-        """Whether the quorum is ZooKeeper's: all before 3.3 (KRaft was not for production before)."""
+        """Whether this version uses ZooKeeper: all before 3.3, the first with KRaft for production."""
         return self.numbers < (3, 3)
 
     @property
     def minimum_java(self) -> int:
-        """What its brokers need: 17 from 4.0 on (KIP-1013)."""
+        """The oldest Java that runs its brokers: 17 from 4.0 on (KIP-1013)."""
         return 17 if self.numbers >= (4, 0) else 11
 
     def jars(self) -> tuple[Path, ...]:
-        """The jars of the broker, and of ZooKeeper where it needs one.
+        """The jars of the broker, and of ZooKeeper if this version uses it.
 
         Raises:
             MissingToolError: they cannot be resolved.
@@ -68,7 +67,7 @@ class BrokerVersion:
 
 @dataclass(frozen=True)
 class Runtime:
-    """What runs the brokers of one cluster: a Java, the jars, options of the JVM."""
+    """The Java, the folder of jars and the JVM options of one cluster's brokers."""
 
     java: Java
     jars: Path
@@ -105,22 +104,22 @@ class BrokerProcess:
 
     @property
     def log(self) -> Path:
-        """What the broker prints."""
+        """The file with the broker's output."""
         return self._folder / f"node-{self.plan.node_id}.log"
 
     @property
     def data(self) -> Path:
-        """Its log directory."""
+        """The log directory of the broker."""
         return self._folder / f"node-{self.plan.node_id}.data"
 
     def write_properties(self, zookeeper: Endpoint | None) -> None:
-        """Write `server.properties`; readable by this user only, it may hold passwords."""
+        """Write `server.properties`. Only this user can read it, because it may contain passwords."""
         text = server_properties(self._cluster, self.plan, data=self.data, stores=self._folder, zookeeper=zookeeper)
         self._properties.touch(mode=0o600)
         self._properties.write_text(text)
 
     def format(self, cluster_id: str) -> subprocess.Popen[bytes]:
-        """Begin to prepare the log directory for a KRaft broker, with Kafka's own tool."""
+        """Start Kafka's tool that formats the log directory of a KRaft broker."""
         arguments = ["format", "-t", cluster_id, "-c", str(self._properties)]
         options = self._cluster.options
         if options.protocol.sasl and options.mechanism is not Mechanism.PLAIN:
@@ -128,12 +127,12 @@ class BrokerProcess:
         return self._run("kafka.tools.StorageTool", arguments)
 
     def start(self) -> None:
-        """Start it; it is not ready yet."""
+        """Start the broker, without waiting until it is ready."""
         if not self.running():
             self._process = self._run("kafka.Kafka", [str(self._properties)])
 
     def stop(self) -> None:
-        """Stop it as an operator does: leaders move first. The last of a quorum cannot, and is killed in the end."""
+        """Stop the broker with SIGTERM, so its leaders move first. The last broker of a quorum is killed after 30 s."""
         self._signal(signal.SIGTERM)
         if self._process is not None:
             try:
@@ -142,13 +141,13 @@ class BrokerProcess:
                 self.kill()
 
     def kill(self) -> None:
-        """End it at once (`kill -9`)."""
+        """Kill the broker (`kill -9`)."""
         self._signal(signal.SIGKILL)
         if self._process is not None:
             self._process.wait(_STOP_TIMEOUT)
 
     def running(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def last_words(self) -> str:
@@ -170,10 +169,10 @@ class BrokerProcess:
 def start_zookeeper(
     endpoint: Endpoint, *, folder: Path, runtime: Runtime, launcher: Launcher, place: Place
 ) -> subprocess.Popen[bytes]:
-    """Start it and wait until it accepts connections.
+    """Start ZooKeeper and wait until it accepts connections.
 
     Raises:
-        NothingReachableError: it does not.
+        NothingReachableError: it does not accept connections in time, or has ended.
     """
     file, log = folder / "zookeeper.properties", folder / "zookeeper.log"
     file.write_text(zookeeper_properties(endpoint, folder / "zookeeper.data"))
@@ -195,32 +194,32 @@ def start_zookeeper(
 
 
 def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
-    """Format the storage of the first broker and give the others a copy: a JVM for each costs a second.
+    """Format the log directory of the first broker and copy it for the others, because a JVM for each costs a second.
 
     Raises:
-        WorldError: it could not be formatted; with what the tool said.
+        WorldError: the tool failed; the message has its output.
     """
     first, *others = brokers
     if first.format(cluster_id).wait(_FORMAT_TIMEOUT) != 0:
         raise WorldError(f"cannot format node {first.plan.node_id}: {first.last_words()}")
     for other in others:
         shutil.copytree(first.data, other.data)
-        identity = other.data / "meta.properties"
-        identity.write_text(of_node(identity.read_text(), other.plan.node_id))
+        meta = other.data / "meta.properties"
+        meta.write_text(of_node(meta.read_text(), other.plan.node_id))
 
 
 def of_node(identity: str, node_id: int) -> str:
-    """A `meta.properties` as the format tool would have written it for another node; pure but for a random id.
+    """A `meta.properties` as the format tool would write it for another node; pure except for a random id.
 
-    The cluster's id stays; a directory's own id is there from 3.7 on (KIP-858).
+    The cluster id is kept. From 3.7 on the file also has an id of the directory (KIP-858).
     """
-    own = {"node.id": str(node_id), "directory.id": new_id()}
+    replaced = {"node.id": str(node_id), "directory.id": new_id()}
     pairs = (line.partition("=") for line in identity.splitlines())
-    return "".join(f"{name}{equals}{own.get(name, value)}\n" for name, equals, value in pairs)
+    return "".join(f"{name}{equals}{replaced.get(name, value)}\n" for name, equals, value in pairs)
 
 
 def new_id() -> str:
-    """A random id in Kafka's form: 22 characters of URL-safe base 64, none of them a dash in front."""
+    """A random id in Kafka's form: 22 characters of URL-safe base 64, of which the first is not a dash."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return text

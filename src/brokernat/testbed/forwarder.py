@@ -1,9 +1,9 @@
-"""The gateway of the loopback world: TCP in, TCP out, nothing understood.
+"""The gateway of the loopback world: it forwards TCP connections and does not parse them.
 
-Run as a script (`python -I forwarder.py LISTEN=UPSTREAM ...`) it prints `ready` once every port listens. It behaves
-as nginx `stream` does where a client could tell: an upstream that refuses ends the connection at once, one side's end
-of stream is passed on while the other side goes on (half-close), and a slow reader slows its writer (back-pressure).
-Standard library only: it starts with each world.
+Run as a script (`python -I forwarder.py LISTEN=UPSTREAM ...`) it prints `ready` when every port listens. A client sees
+the same behaviour as with nginx `stream`: if the upstream refuses, the connection ends at once; if one side ends its
+stream, the other side can still send (half-close); a slow reader slows its writer (back-pressure). It uses only the
+standard library, so that it starts fast with each world.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve what the command line names."""
+    """Forward the pairs of the command line."""
     pairs = [argument.split("=") for argument in arguments]
     asyncio.run(serve([(_address(listen), _address(upstream)) for listen, upstream in pairs]))
 

@@ -1,7 +1,7 @@
-"""What stands between the client and headquarters, to be stopped and started as if that host went away.
+"""The gateways between the client and headquarters; tests stop and start them, as if the gateway's host failed.
 
-In the loopback world a process of our own (forwarder.py), in namespaces real nginx with the file that `render` wrote,
-or the kernel's NAT by nftables.
+In the loopback world the gateway is forwarder.py; in namespaces it is nginx with a file of `render`, or the kernel's
+NAT with nftables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brokernat.render import Forward, HostNat, nftables_router, nginx_stream
 from brokernat.testbed.namespaces import TOOLS, Namespace, tool
 from brokernat.testbed.place import Launcher, Place, connects, script, wait_until
 
-# What Debian's nginx.conf says around an included file; the module is loaded by name, as its own snippet does.
+# As in Debian's nginx.conf, around an included file; Debian's snippet loads the module by the same name.
 NGINX_MAIN = """\
 load_module modules/ngx_stream_module.so;
 daemon off;
@@ -30,18 +30,18 @@ _TIMEOUT = 90
 
 
 class Gateway(Protocol):
-    """What stands between the client and headquarters."""
+    """The interface of gateways."""
 
     def start(self) -> None:
-        """Let traffic pass; nothing happens when it does."""
+        """Forward traffic; without an effect if it already does."""
         ...
 
     def stop(self) -> None:
-        """End it at once."""
+        """Stop at once."""
         ...
 
     def running(self) -> bool:
-        """Whether traffic passes."""
+        """Whether it forwards traffic."""
         ...
 
 
@@ -56,10 +56,10 @@ class ForwarderGateway:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and return when every port listens; nothing happens when it runs.
+        """Start it and return when every port listens; without an effect if it already runs.
 
         Raises:
-            WorldError: a port cannot be had.
+            WorldError: it cannot listen on a port.
         """
         if self.running() or not self._forwards:
             return
@@ -73,7 +73,7 @@ class ForwarderGateway:
             raise WorldError(f"the gateway does not start: {self._log.read_text(errors='replace').strip()[-500:]}")
 
     def stop(self) -> None:
-        """End it at once: every connection through it is reset, every port refuses."""
+        """Kill it: its connections are reset, and its ports refuse."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -99,7 +99,7 @@ class NginxGateway:
 
         Raises:
             MissingToolError: nginx is not installed.
-            WorldError: it does not start; with what it said.
+            WorldError: it does not start; the message has its output.
         """
         if self.running():
             return
@@ -120,10 +120,10 @@ class NginxGateway:
         wait_until(listens, "nginx", timeout=_TIMEOUT, abort=ended)
 
     def stop(self) -> None:
-        """End it at once: its connections are reset, its ports refuse."""
+        """Stop it at once: its connections are reset, and its ports refuse."""
         if self._process is None or not self.running():
             return
-        # SIGTERM is nginx's fast shutdown: the worker goes with its master and does not wait for connections.
+        # SIGTERM is nginx's fast shutdown: the worker ends with its master and does not wait for connections.
         self._process.terminate()
         self._process.wait(_TIMEOUT)
 
@@ -138,29 +138,29 @@ class NatGateway:
     def __init__(self, nats: Sequence[HostNat], *, place: Namespace) -> None:
         self._nats = tuple(nats)
         self._place = place
-        self._on = False
+        self._forwards_traffic = False
 
     def start(self) -> None:
-        """Load the rules and begin to forward.
+        """Load the rules and start forwarding.
 
         Raises:
             MissingToolError: nftables is not installed.
         """
         tool("nft")
         self._place.run("nft", "-f", "-", text=nftables_router(self._nats))
-        self._forwarding(on=True)
+        self._set_forwarding(on=True)
 
     def stop(self) -> None:
-        """Stop forwarding: packets vanish, as behind a router that has lost its power."""
-        self._forwarding(on=False)
+        """Stop forwarding: packets are dropped, as by a router without power."""
+        self._set_forwarding(on=False)
 
     def running(self) -> bool:
         """Whether it forwards."""
-        return self._on
+        return self._forwards_traffic
 
-    def _forwarding(self, *, on: bool) -> None:
+    def _set_forwarding(self, *, on: bool) -> None:
         self._place.run("sh", "-c", f"echo {int(on)} > /proc/sys/net/ipv4/ip_forward")
-        self._on = on
+        self._forwards_traffic = on
 
 
 class Gateways:

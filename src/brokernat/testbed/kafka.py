@@ -1,10 +1,9 @@
-"""As much of Kafka's protocol as the testbed needs to serve itself: topics, records, who leads.
+"""The part of Kafka's protocol that the testbed needs: topics, records, leaders.
 
-Not a client for anybody's work: no groups, no transactions, no retries of a record. It is here because each start of
-Kafka's own tools costs two seconds, and because a test that writes and reads through other code than the code under
-test proves more. Messages are kio's, in the newest of the old encodings that brokers from 2.4 to 4.4 share, so nothing
-has to be negotiated. Each operation opens its connections and closes them. The broker to talk to is found by the plan,
-not by the answer: the PEER endpoints of the plan are where the testbed is at home.
+It is not a general client: it has no groups, no transactions and no retries of a record. There are two reasons for it:
+each start of Kafka's own tools costs two seconds, and tests should not write and read through the code under test.
+Messages are kio's, in a version that all brokers from 2.4 to 4.4 support, so no version is negotiated. Each operation
+opens and closes its own connections. They go to the PEER endpoints of the plan and not to advertised endpoints.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ try:
     from kio.schema.fetch.v4.response import FetchResponse
     from kio.schema.list_offsets.v1 import request as listing
     from kio.schema.list_offsets.v1.response import ListOffsetsResponse
-    from kio.schema.metadata.v2 import request as asking
+    from kio.schema.metadata.v2 import request as metadata_query
     from kio.schema.metadata.v2.response import MetadataResponse
     from kio.schema.produce.v3 import request as producing
     from kio.schema.produce.v3.response import ProduceResponse
@@ -56,23 +55,23 @@ _BATCH_RECORDS = 5_000
 _EARLIEST, _LATEST = i64(-2), i64(-1)
 
 
-class _OfPartition(Protocol):
-    """What is answered about one partition."""
+class _PartitionResult(Protocol):
+    """The part of a response about one partition."""
 
     @property
     def error_code(self) -> ErrorCode: ...
 
 
 Answer = TypeVar("Answer", bound=Entity)
-Result = TypeVar("Result", bound=_OfPartition)
-Done = TypeVar("Done")
+Result = TypeVar("Result", bound=_PartitionResult)
+Outcome = TypeVar("Outcome")
 
 
 class KafkaError(BrokernatError):
-    """A broker refused; `code` is Kafka's error code."""
+    """A broker returned an error; `code` is Kafka's error code."""
 
-    def __init__(self, doing: str, code: ErrorCode, detail: str | None = None) -> None:
-        super().__init__(f"{doing}: {code.name.upper()}{f' ({detail})' if detail else ''}")
+    def __init__(self, operation: str, code: ErrorCode, detail: str | None = None) -> None:
+        super().__init__(f"{operation}: {code.name.upper()}{f' ({detail})' if detail else ''}")
         self.code = code
 
 
@@ -88,7 +87,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What one broker knows of its cluster. `leaders` is partition -> node id, -1 without one, for each topic."""
+    """The cluster as one broker knows it. `leaders` has the leader's node id by topic and partition, -1 without one."""
 
     cluster_id: str
     controller: int
@@ -98,7 +97,7 @@ class Metadata:
 
 @dataclass
 class Connection:
-    """One plain connection to one broker: a request out, its answer back. Owns the socket it is given."""
+    """A connection to one broker, for one request at a time. It owns the socket."""
 
     socket: socket
     _correlation: int = 0
@@ -135,7 +134,7 @@ class Connection:
 
 
 def speaks_kafka(endpoint: Endpoint, place: Place, *, tls: bool) -> bool:
-    """Whether a broker answers ApiVersions there, which it does before any login; its certificate is not looked at."""
+    """Whether a broker answers ApiVersions there, which needs no login. Its certificate is not verified."""
     try:
         with closing(Connection(_wrapped(place.dial(endpoint), tls=tls))) as connection:
             connection.ask(ApiVersionsRequest(), ApiVersionsResponse, timeout=15)
@@ -152,21 +151,21 @@ class Operations:
     connect: Callable[[int], Connection]
 
     def metadata(self, node: int, topics: Sequence[str] = ()) -> Metadata:
-        """What `node` knows of the cluster and of these topics.
+        """The cluster and these topics as `node` knows them.
 
         Raises:
-            OSError: it does not answer.
+            OSError: the node does not answer.
         """
         with closing(self.connect(node)) as connection:
             return metadata_of(connection, topics)
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
-        """Create topics and wait until every broker knows a leader of each partition; what exists is left as it is.
+        """Create topics and wait until every broker knows a leader of each partition. Existing topics do not change.
 
         Raises:
-            KafkaError: a broker refused.
+            KafkaError: a broker returned an error.
         """
-        wanted = tuple(
+        new_topics = tuple(
             creation.CreatableTopic(
                 name=TopicName(topic.name),
                 num_partitions=i32(topic.partitions),
@@ -178,26 +177,29 @@ class Operations:
             )
             for topic in topics
         )
-        request = creation.CreateTopicsRequest(topics=wanted, timeout=milliseconds(_TIMEOUT * 1000))
+        request = creation.CreateTopicsRequest(topics=new_topics, timeout=milliseconds(_TIMEOUT * 1000))
 
         def refusals(answer: CreateTopicsResponse) -> list[tuple[ErrorCode, str | None]]:
-            each = [(one.error_code, f"{one.name}: {one.error_message}") for one in answer.topics]
-            return [one for one in each if one[0] is not ErrorCode.topic_already_exists]
+            return [
+                (topic.error_code, f"{topic.name}: {topic.error_message}")
+                for topic in answer.topics
+                if topic.error_code is not ErrorCode.topic_already_exists
+            ]
 
         self.request_controller("create topics", request, CreateTopicsResponse, refusals)
         names = [topic.name for topic in topics]
 
-        def led(connection: Connection) -> bool:
+        def have_leaders(connection: Connection) -> bool:
             found = metadata_of(connection, names).leaders
-            return all(_all_led(found.get(name, {})) for name in names)
+            return all(_all_have_leaders(found.get(name, {})) for name in names)
 
-        self.known_everywhere(led, f"leaders of {', '.join(names)}")
+        self.known_everywhere(have_leaders, f"leaders of {', '.join(names)}")
 
     def leaders(self, topic: str) -> Mapping[int, int]:
-        """The leader of each partition, as soon as all have one.
+        """The leader of each partition; waits until all have one.
 
         Raises:
-            BrokernatError: not all have one in time.
+            BrokernatError: a partition has no leader in time.
         """
         deadline = time.monotonic() + _TIMEOUT
         while True:
@@ -206,25 +208,25 @@ class Operations:
                     found = self.metadata(node, [topic]).leaders.get(topic, {})
                 except OSError:
                     continue
-                if _all_led(found):
+                if _all_have_leaders(found):
                     return found
             if time.monotonic() > deadline:
                 raise BrokernatError(f"topic {topic}: not every partition has a leader after {_TIMEOUT} s")
             time.sleep(0.05)
 
     def write(self, topic: str, records: Sequence[Record]) -> int:
-        """Write records, acknowledged by all replicas in sync, in the given order for each partition.
+        """Write records with acks=all, in the given order for each partition.
 
         Returns:
-            How many were written.
+            The number of written records.
 
         Raises:
-            KafkaError: a broker refused.
+            KafkaError: a broker returned an error.
         """
         now = time.time_ns() // 1_000_000
-        for partition, mine in placed(records, len(self.leaders(topic))).items():
-            for start in range(0, len(mine), _BATCH_RECORDS):
-                batch = Records(encode_batch(mine[start : start + _BATCH_RECORDS], now))
+        for partition, of_partition in placed(records, len(self.leaders(topic))).items():
+            for start in range(0, len(of_partition), _BATCH_RECORDS):
+                batch = Records(encode_batch(of_partition[start : start + _BATCH_RECORDS], now))
                 data = producing.PartitionProduceData(index=i32(partition), records=batch)
                 request = producing.ProduceRequest(
                     acks=i16(-1),
@@ -237,46 +239,46 @@ class Operations:
         return len(records)
 
     def end_offsets(self, topic: str) -> dict[int, int]:
-        """The offset behind the last record of each partition."""
+        """The offset after the last record of each partition."""
         return {partition: self._offset(topic, partition, _LATEST) for partition in self.leaders(topic)}
 
     def read(self, topic: str) -> list[Record]:
-        """All records that are there now, by partition and offset; transactions are read uncommitted."""
+        """All current records, by partition and offset; transactions are read uncommitted."""
         found: list[Record] = []
         for partition, end in sorted(self.end_offsets(topic).items()):
             offset = self._offset(topic, partition, _EARLIEST)
             while offset < end:
-                for behind, records in decode_batches(self._fetch(topic, partition, offset), partition):
+                for next_offset, records in decode_batches(self._fetch(topic, partition, offset), partition):
                     found += [record for record in records if offset <= record.offset < end]
-                    offset = max(offset, behind)
+                    offset = max(offset, next_offset)
         return found
 
     def request_controller(
         self,
-        doing: str,
+        operation: str,
         request: Payload,
         answer: type[Answer],
         refusals: Callable[[Answer], Sequence[tuple[ErrorCode, str | None]]],
     ) -> None:
-        """Have the controller do something; the first of the `refusals` that is an error counts.
+        """Send a request to the controller; the first error of `refusals` is raised.
 
         Raises:
-            KafkaError: it was refused.
+            KafkaError: the controller returned an error.
         """
 
         def attempt() -> tuple[ErrorCode, str | None, None]:
             with closing(self._controller()) as connection:
-                each = refusals(connection.ask(request, answer))
-            code, detail = next((one for one in each if one[0] is not ErrorCode.none), (ErrorCode.none, None))
+                results = refusals(connection.ask(request, answer))
+            code, detail = next((one for one in results if one[0] is not ErrorCode.none), (ErrorCode.none, None))
             return code, detail, None
 
-        _insist(doing, attempt)
+        _retried(operation, attempt)
 
     def known_everywhere(self, known: Callable[[Connection], bool], what: str) -> None:
-        """Wait for all that run: one broker answers a request before the others have heard of what it changed."""
+        """Wait for all running brokers, because a broker answers a request before the others know of its change."""
         for node in self.nodes:
 
-            def asked(node: int = node) -> bool:
+            def is_known(node: int = node) -> bool:
                 try:
                     with closing(self.connect(node)) as connection:
                         return known(connection)
@@ -285,7 +287,7 @@ class Operations:
                 except OSError:
                     return False
 
-            wait_until(asked, f"{what} on node {node}", timeout=_TIMEOUT)
+            wait_until(is_known, f"{what} on node {node}", timeout=_TIMEOUT)
 
     def _offset(self, topic: str, partition: int, when: i64) -> int:
         part = listing.ListOffsetsPartition(partition_index=i32(partition), timestamp=when)
@@ -318,66 +320,68 @@ class Operations:
                 found = result(connection.ask(request, answer))
             return found.error_code, None, found
 
-        return _insist(f"{type(request).__name__} of {topic}-{partition}", attempt)
+        return _retried(f"{type(request).__name__} of {topic}-{partition}", attempt)
 
     def _connection(self, node: int) -> Connection:
         try:
             return self.connect(node)
         except OSError as problem:
-            raise _NotNowError(f"node {node} does not answer: {problem}") from None
+            raise _NotSentError(f"node {node} does not answer: {problem}") from None
 
     def _controller(self) -> Connection:
-        # In KRaft every broker passes the request on and names any broker as the controller; ZooKeeper's is the one.
+        # With ZooKeeper only the controller accepts the request. A KRaft broker forwards it, and names any broker.
         for node in self.nodes:
             try:
                 controller = self.metadata(node).controller
             except OSError:
                 continue
             return self._connection(controller if controller in self.nodes else node)
-        raise _NotNowError("no broker answers")
+        raise _NotSentError("no broker answers")
 
 
-class _NotNowError(Exception):
-    """Nothing was sent yet, so the attempt can be repeated."""
+class _NotSentError(Exception):
+    """No connection, so nothing was sent and the attempt can be repeated."""
 
 
-def _insist(doing: str, attempt: Callable[[], tuple[ErrorCode, str | None, Done]]) -> Done:
-    """Repeat what was refused for now or not sent at all. A lost answer is not repeated: it may have been a yes."""
+def _retried(operation: str, attempt: Callable[[], tuple[ErrorCode, str | None, Outcome]]) -> Outcome:
+    """Repeat an attempt after a retriable error or without a connection. After a lost response it is not repeated,
+    because the broker may have done what was requested.
+    """
     deadline = time.monotonic() + _TIMEOUT
     while True:
         try:
-            code, detail, done = attempt()
-        except _NotNowError as reason:
+            code, detail, outcome = attempt()
+        except _NotSentError as reason:
             code, detail = ErrorCode.leader_not_available, str(reason)
         else:
             if code is ErrorCode.none:
-                return done
+                return outcome
         if not code.retriable or time.monotonic() > deadline:
-            raise KafkaError(doing, code, detail)
+            raise KafkaError(operation, code, detail)
         time.sleep(0.1)
 
 
 def metadata_of(connection: Connection, topics: Sequence[str]) -> Metadata:
-    """What the broker at the other end knows; raises OSError."""
-    wanted = tuple(asking.MetadataRequestTopic(name=TopicName(name)) for name in topics)
-    answer = connection.ask(asking.MetadataRequest(topics=wanted), MetadataResponse, timeout=5)
+    """The metadata of the broker of a connection; raises OSError."""
+    requested = tuple(metadata_query.MetadataRequestTopic(name=TopicName(name)) for name in topics)
+    answer = connection.ask(metadata_query.MetadataRequest(topics=requested), MetadataResponse, timeout=5)
     return Metadata(
         answer.cluster_id or "",
         int(answer.controller_id),
-        frozenset(int(each.node_id) for each in answer.brokers),
+        frozenset(int(broker.node_id) for broker in answer.brokers),
         {
-            str(topic.name): {int(each.partition_index): int(each.leader_id) for each in topic.partitions}
+            str(topic.name): {int(part.partition_index): int(part.leader_id) for part in topic.partitions}
             for topic in answer.topics
         },
     )
 
 
-def _all_led(leaders: Mapping[int, int]) -> bool:
+def _all_have_leaders(leaders: Mapping[int, int]) -> bool:
     return bool(leaders) and all(leader >= 0 for leader in leaders.values())
 
 
 def milliseconds(number: int) -> i32Timedelta:
-    """A time in a request."""
+    """A duration in a request."""
     return i32Timedelta.parse(timedelta(milliseconds=number))
 
 

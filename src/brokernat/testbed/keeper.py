@@ -1,13 +1,13 @@
 """Stops the processes of a world, also after its owner was killed.
 
-What belongs to a world carries the path of its state directory in its environment (`BROKERNAT_WORLD`). That mark is
-inherited, cannot be forgotten in a crash between start and note, and a reused process id does not have it; so it is
-looked up, nothing is remembered. A signal goes through a pidfd taken before the mark is read: it cannot hit a
-successor.
+Each process of a world has the path of the world's state directory in its environment (`BROKERNAT_WORLD`). Children
+inherit this mark, and a process with a reused id does not have it. So no list of processes is stored, which a crash
+could leave incomplete. A signal is sent through a pidfd that was opened before the mark was read, so it cannot reach a
+later process with the same id.
 
-Run as a script (`python -I keeper.py STATE_DIR`) it waits until its standard input ends, which the kernel does when
-the owner dies in whatever way, then ends the world and removes the directory. Standard library only: it starts with
-each world.
+Run as a script (`python -I keeper.py STATE_DIR`) it waits until its standard input ends. The kernel closes it when the
+owner ends for any reason. Then the script ends the world and removes the directory. It uses only the standard library,
+so that it starts fast with each world.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MARK = "BROKERNAT_WORLD"
-_PATIENCE = 10.0
+_KILL_TIMEOUT = 10.0
 
 
 def members(state: Path) -> tuple[int, ...]:
     """The process ids of the world of `state`."""
-    return tuple(pid for pid, descriptor in _marked(state) if _closed(descriptor))
+    return tuple(pid for pid, descriptor in _members(state) if _closed(descriptor))
 
 
 def end(state: Path) -> None:
     """Kill all processes of the world of `state`, wait for their end, remove its namespaces."""
-    # Twice around at most: something may have been in the middle of starting something.
-    while descriptors := [descriptor for _, descriptor in _marked(state)]:
+    # Usually one or two passes: a process may have started another one during the first pass.
+    while descriptors := [descriptor for _, descriptor in _members(state)]:
         for descriptor in descriptors:
             _send(descriptor, signal.SIGKILL)
         for descriptor in descriptors:
             # A pidfd becomes readable when its process has ended.
-            select.select([descriptor], [], [], _PATIENCE)
+            select.select([descriptor], [], [], _KILL_TIMEOUT)
             os.close(descriptor)
     for name in namespaces(state):
         subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
@@ -54,9 +54,9 @@ def namespaces(state: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name.startswith(f"brokernat-{state.name}-"))
 
 
-def _marked(state: Path) -> Iterator[tuple[int, int]]:
+def _members(state: Path) -> Iterator[tuple[int, int]]:
     mark = f"{MARK}={state}".encode()
-    inside = {Path("/run/netns", name).stat().st_ino for name in namespaces(state)}
+    namespace_inodes = {Path("/run/netns", name).stat().st_ino for name in namespaces(state)}
     for entry in os.listdir("/proc"):  # noqa: PTH208 - names are wanted, not paths
         if not entry.isdigit() or int(entry) == os.getpid():
             continue
@@ -64,14 +64,14 @@ def _marked(state: Path) -> Iterator[tuple[int, int]]:
             descriptor = os.pidfd_open(int(entry))
         except OSError:
             continue
-        if mark in _environment(entry) or _network(entry) in inside:
+        if mark in _environment(entry) or _network(entry) in namespace_inodes:
             yield int(entry), descriptor
         else:
             os.close(descriptor)
 
 
 def _environment(pid: str) -> list[bytes]:
-    # Empty for a process that has ended but was not waited for, and unreadable for those of other users.
+    # Empty for a zombie, and unreadable for processes of other users.
     try:
         return Path("/proc", pid, "environ").read_bytes().split(b"\0")
     except OSError:
@@ -79,7 +79,7 @@ def _environment(pid: str) -> list[bytes]:
 
 
 def _network(pid: str) -> int:
-    # nginx writes its title over its environment, so what runs in a namespace of the world belongs to it as well.
+    # nginx overwrites its environment with its title, so every process in a namespace of the world also belongs to it.
     try:
         return Path("/proc", pid, "ns", "net").stat().st_ino
     except OSError:

@@ -1,8 +1,8 @@
-"""Key stores for a cluster that speaks TLS, made by the `keytool` that comes with every Java.
+"""Key stores for a cluster with TLS, made by the JDK's `keytool`.
 
-Each listener of a broker has a certificate of its own for its ORIGINAL advertised name or address and no other, so a
-client that verifies host names passes only when it still thinks of the broker by that name. The certificates are their
-own trust anchors: `trust.p12` (Java) and `trust.pem` (everybody else) hold them all.
+Each listener of a broker has its own certificate, for its ORIGINAL advertised name or address only. So a client that
+verifies host names connects only if it uses that name. The certificates are self-signed: `trust.p12` (for Java) and
+`trust.pem` (for others) contain all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeyStore:
     name: str
     host: str
     options: tuple[str, ...] = ("-validity", "30")
-    """Of the certificate, as keytool has them."""
+    """keytool's options for the certificate."""
 
     @property
     def naming(self) -> list[str]:
@@ -39,13 +39,13 @@ class KeyStore:
 
 
 def wanted_stores(cluster: ClusterPlan) -> Iterator[KeyStore]:
-    """What the brokers of a cluster need; pure."""
+    """The key stores that the brokers of a cluster need; pure."""
     for broker in cluster.brokers:
         if cluster.options.protocol.tls:
             yield KeyStore(f"node-{broker.node_id}", broker.advertised.host)
-        for each in broker.more:
-            if each.listener.protocol.tls:
-                yield KeyStore(each.store(broker.node_id), each.advertised.host)
+        for further in broker.more:
+            if further.listener.protocol.tls:
+                yield KeyStore(further.store(broker.node_id), further.advertised.host)
 
 
 def make_stores(cluster: ClusterPlan, folder: Path, java: Java) -> None:
@@ -53,7 +53,7 @@ def make_stores(cluster: ClusterPlan, folder: Path, java: Java) -> None:
 
     Raises:
         MissingToolError: this Java has no keytool.
-        WorldError: keytool failed; with what it said.
+        WorldError: keytool failed; the message has its output.
     """
     keytool, stores = Keytool(folder, java), list(wanted_stores(cluster))
     keytool.generate(stores)
@@ -62,10 +62,10 @@ def make_stores(cluster: ClusterPlan, folder: Path, java: Java) -> None:
 
 
 class Keytool:
-    """The program, at work in one folder."""
+    """Runs keytool in one folder."""
 
     def __init__(self, folder: Path, java: Java) -> None:
-        """Raises MissingToolError where this Java has none."""
+        """Raises MissingToolError if this Java has no keytool."""
         self.folder = folder
         self._program = java.home / "bin" / "keytool"
         if not self._program.exists():
@@ -87,30 +87,30 @@ class Keytool:
         )
 
     def trust(self, stores: Iterable[KeyStore], trust: str) -> None:
-        """Add their certificates to a trust store; one after the other, since all write one file."""
+        """Add their certificates to a trust store, one after the other, because all write to one file."""
         for each in stores:
             self.run(
                 [["-importcert", "-noprompt", "-alias", each.name, *self.store(trust), *self.file(f"{each.name}.pem")]]
             )
 
     def trust_in_pem(self, stores: Iterable[KeyStore]) -> None:
-        """Write their certificates as one file of PEM."""
+        """Write their certificates to one PEM file."""
         text = "".join((self.folder / f"{each.name}.pem").read_text() for each in stores)
         (self.folder / TRUST_PEM).write_text(text)
 
     def store(self, name: str) -> list[str]:
-        """The arguments that name a store of the testbed's."""
+        """The arguments for a key store or trust store in the folder."""
         return ["-keystore", str(self.folder / name), "-storetype", "PKCS12", "-storepass", STORE_PASSWORD]
 
     def file(self, name: str) -> list[str]:
-        """The arguments that name a file."""
+        """The arguments for a file in the folder."""
         return ["-file", str(self.folder / name)]
 
     def run(self, commands: Iterable[Sequence[str]]) -> None:
-        """Run several side by side.
+        """Run several commands in parallel.
 
         Raises:
-            WorldError: one failed; with what it said.
+            WorldError: a command failed; the message has its output.
         """
         started = [
             subprocess.Popen(
@@ -123,6 +123,6 @@ class Keytool:
             for arguments in commands
         ]
         for process in started:
-            said, _ = process.communicate(timeout=_TIMEOUT)
+            output, _ = process.communicate(timeout=_TIMEOUT)
             if process.returncode != 0:
-                raise WorldError(f"keytool failed: {said.strip()}")
+                raise WorldError(f"keytool failed: {output.strip()}")

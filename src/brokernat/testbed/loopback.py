@@ -1,20 +1,20 @@
 """The loopback world: real brokers behind dead addresses on one machine, without root.
 
-A slot S is 127.S.0.0/16, so worlds stand side by side:
+A slot S has the network 127.S.0.0/16, so several worlds can run at the same time:
 
 | address | what |
 |---|---|
-| 127.S.1.23 .. | what headquarters' brokers advertise: nothing listens there |
-| 127.S.2.23 .. | where they bind |
+| 127.S.1.23 .. | the advertised addresses of headquarters' brokers: nothing listens there |
+| 127.S.2.23 .. | the addresses on which these brokers listen |
 | 127.S.3.40 | the gateway, one port for each broker from 9093 on |
-| 127.S.4.1 | the local cluster, advertised as it binds |
+| 127.S.4.1 | the local cluster, which advertises the address on which it listens |
 | 127.S.5.23 .., 127.S.6.40 | a second headquarters that advertises the SAME 127.S.1.23 .., and its gateway |
 
-All of 127.0.0.0/8 is this machine, so a broker bound to 0.0.0.0 would answer at each advertised address: brokers bind
-exact ones. Names end in `.invalid`, which resolvers refuse without asking anybody (RFC 6761). IPv6 has one loopback
-address only, so there the ports tell the brokers apart, as they do on 127.0.0.1 for what is advertised as `localhost`.
+All of 127.0.0.0/8 is this machine, so a broker on 0.0.0.0 would answer at each advertised address. Therefore each
+broker listens on one address. Names end in `.invalid`, for which resolvers send no query (RFC 6761). IPv6 has only one
+loopback address, so brokers differ by their ports there, and also on 127.0.0.1 if they advertise `localhost`.
 
-This world cannot do what needs a network: lose packets, drop instead of refuse, be slow; the netns world can.
+Packet loss, dropped packets and delays need a network; use the netns world for them.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from brokernat.testbed.world import World
 
 SLOTS = range(10, 250)
 PORTS = (9092, 29092, 39092, 49092)
-"""Tried in turn: a Kafka of the user's own on 0.0.0.0:9092 makes every 127.x:9092 answer."""
+"""The ports to try in order: with a Kafka of the user on 0.0.0.0:9092, every 127.x:9092 answers."""
 
 _FIRST_HOST = 23
 _GATEWAY_FIRST_PORT = 9093
 _LOCAL_PORT = 19092
 _PEER_PORT, _CONTROLLER_PORT = 19090, 19091
-# Below the ports that the kernel gives to outgoing connections (from 32768 on).
-_IPV6_FIRST, _IPV6_EACH = 12000, 40
+# Lower than the ports that the kernel uses for outgoing connections (from 32768 on).
+_IPV6_FIRST, _IPV6_PER_SLOT = 12000, 40
 
 
 def loopback_plan(
@@ -49,36 +49,36 @@ def loopback_plan(
     second_hq: ClusterOptions | None = None,
     port: int = PORTS[0],
 ) -> WorldPlan:
-    """The plan of slot `slot`; a cluster that is None is left out. `port` is the brokers' own and advertised one."""
+    """The plan of slot `slot`; a cluster that is None is left out. Brokers listen on `port` and advertise it."""
     clusters: list[ClusterPlan] = []
     if hq is not None:
-        clusters.append(_hidden("hq", slot, hq, bound_net=2, gateway_net=3, port=port))
+        clusters.append(_headquarters("hq", slot, hq, bound_net=2, gateway_net=3, port=port))
     if second_hq is not None:
-        clusters.append(_hidden("hq2", slot, second_hq, bound_net=5, gateway_net=6, port=port))
+        clusters.append(_headquarters("hq2", slot, second_hq, bound_net=5, gateway_net=6, port=port))
     forwards = tuple(Forward(broker.reachable, broker.bound) for cluster in clusters for broker in cluster.brokers)
     if local is not None:
         clusters.append(_local(slot, local))
     return WorldPlan(f"loopback-{slot}", tuple(clusters), forwards)
 
 
-def _hidden(
+def _headquarters(
     name: str, slot: int, options: ClusterOptions, *, bound_net: int, gateway_net: int, port: int
 ) -> ClusterPlan:
     brokers = []
     for index in range(options.brokers):
-        here = f"127.{slot}.{bound_net}.{_FIRST_HOST + index}"
+        host = f"127.{slot}.{bound_net}.{_FIRST_HOST + index}"
         reachable = Endpoint(f"127.{slot}.{gateway_net}.40", _GATEWAY_FIRST_PORT + index)
         if options.advertise is Advertise.IPV6:
             reachable = Endpoint("::1", _ipv6_port(slot, gateway_net) + index)
         brokers.append(
             BrokerPlan(
                 node_id=index + 1,
-                bound=Endpoint(here, port),
+                bound=Endpoint(host, port),
                 advertised=_advertised(slot, index, options.advertise, port),
                 reachable=reachable,
-                peer=Endpoint(here, _PEER_PORT),
-                controller=Endpoint(here, _CONTROLLER_PORT),
-                more=planned(options.listeners, index + 1, here, first_local_port=_ipv6_port(slot, gateway_net)),
+                peer=Endpoint(host, _PEER_PORT),
+                controller=Endpoint(host, _CONTROLLER_PORT),
+                more=planned(options.listeners, index + 1, host, first_local_port=_ipv6_port(slot, gateway_net)),
             )
         )
     return ClusterPlan(name, tuple(brokers), options)
@@ -98,19 +98,19 @@ def _local(slot: int, options: ClusterOptions) -> ClusterPlan:
     brokers = []
     for index in range(options.brokers):
         host = f"127.{slot}.4.{index + 1}"
-        here = Endpoint(host, _LOCAL_PORT)
+        bound = Endpoint(host, _LOCAL_PORT)
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
         more = planned(options.listeners, index + 1, host, first_local_port=_ipv6_port(slot, 0))
-        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
+        brokers.append(BrokerPlan(index + 1, bound, bound, bound, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)
 
 
 def _ipv6_port(slot: int, net: int) -> int:
-    return _IPV6_FIRST + slot * _IPV6_EACH + net * 5
+    return _IPV6_FIRST + slot * _IPV6_PER_SLOT + net * 5
 
 
 class LoopbackWorld(World):
-    """`hq` behind a gateway and a dead address for each broker, `local` as it is."""
+    """`hq` behind a gateway, with unreachable advertised addresses; `local` without a gateway."""
 
     kind: ClassVar[str] = "loopback"
     slots: ClassVar[range] = SLOTS
@@ -126,18 +126,18 @@ class LoopbackWorld(World):
         """Nothing is started.
 
         Args:
-            hq: the cluster behind the gateway; None for none.
-            local: the cluster that everybody reaches; None for none.
-            second_hq: a cluster that advertises the same addresses as `hq`, behind a gateway of its own.
-            detached: the world outlives this process (`brokernat testbed up`).
+            hq: the cluster behind the gateway, or None.
+            local: the cluster that can be reached directly, or None.
+            second_hq: a cluster that advertises the same addresses as `hq`, behind its own gateway.
+            detached: the world continues after this process (`brokernat testbed up`).
         """
         super().__init__(detached=detached)
-        self._wanted = {"hq": hq, "local": local, "second_hq": second_hq}
+        self._cluster_options = {"hq": hq, "local": local, "second_hq": second_hq}
         self.client = Here()
 
     def _plan_for_slot(self, slot: int) -> WorldPlan | None:
         for port in PORTS:
-            plan = loopback_plan(slot, **self._wanted, port=port)
+            plan = loopback_plan(slot, **self._cluster_options, port=port)
             if not any(connects(endpoint, self.client) for endpoint in plan.dead()) and all(
                 _can_bind(endpoint) for endpoint in plan.binds()
             ):
@@ -148,7 +148,7 @@ class LoopbackWorld(World):
         log = launcher.state / "gateway.log"
         return ForwarderGateway(self.plan.forwards, launcher=launcher, place=self.client, log=log)
 
-    def _place(self, cluster: str) -> Place:  # noqa: ARG002 - all share one
+    def _place(self, cluster: str) -> Place:  # noqa: ARG002 - all clusters share one place
         return self.client
 
 

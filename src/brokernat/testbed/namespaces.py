@@ -1,9 +1,9 @@
-"""Network namespaces as hosts: make them, join them, dial from them, run in them.
+"""Network namespaces as hosts: create and connect them, dial from them, run programs in them.
 
-A namespace is entered in two ways. A process is started through `ip netns exec`, which also gives it
+A namespace is entered in two ways. A process is started by `ip netns exec`, which also mounts
 `/etc/netns/<name>/resolv.conf`: an empty file, so that unknown names fail at once. A connection of the testbed itself
-is made by a thread that enters the namespace for that purpose and ends: a socket stays in the namespace where it was
-made, a thread would too.
+is opened by a thread that enters the namespace and then ends. The socket stays in that namespace, and the other threads
+of this process stay outside.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from brokernat.address import Endpoint
 from brokernat.errors import MissingToolError, WorldError
 
-# tool: the Debian package that has it
+# The Debian package of each tool.
 TOOLS = {
     "ip": "iproute2",
     "nft": "nftables",
@@ -36,17 +36,17 @@ _TIMEOUT = 30
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A host of its own; a Place."""
+    """A namespace as a host; it is a Place."""
 
     name: str
 
     @property
     def host(self) -> str:
-        """The last part of its name: what the host is called within its world."""
+        """The last part of the name: the host's name within its world."""
         return self.name.rpartition("-")[2]
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """The command line that runs `words` there."""
+        """The command line that runs `words` in the namespace."""
         return [tool("ip"), "netns", "exec", self.name, *words]
 
     def run(
@@ -56,39 +56,39 @@ class Namespace:
         timeout: float = _TIMEOUT,
         environment: Mapping[str, str] | None = None,
     ) -> str:
-        """Run a command there to its end; `text` is its standard input; the result is its standard output.
+        """Run a command in the namespace with `text` as its standard input; returns its standard output.
 
         Raises:
-            WorldError: it failed; with what it said.
-            subprocess.TimeoutExpired: it did not end.
+            WorldError: the command failed; the message has its output.
+            subprocess.TimeoutExpired: the command did not end in time.
         """
         return run(*self.command(words), text=text, timeout=timeout, environment=environment)
 
     def dial(self, endpoint: Endpoint, timeout: float = 15.0) -> socket.socket:
-        """A TCP connection from there.
+        """A TCP connection from the namespace.
 
         Raises:
             OSError: refused, unreachable, no answer in time, no such name.
         """
-        made: list[socket.socket | OSError] = []
+        outcome: list[socket.socket | OSError] = []
 
         def connect() -> None:
             try:
                 self._enter()
-                made.append(socket.create_connection((endpoint.host, endpoint.port), timeout=timeout))
+                outcome.append(socket.create_connection((endpoint.host, endpoint.port), timeout=timeout))
             except OSError as problem:
-                made.append(problem)
+                outcome.append(problem)
 
         thread = threading.Thread(target=connect)
         thread.start()
         thread.join()
-        (result,) = made
+        (result,) = outcome
         if isinstance(result, OSError):
             raise result
         return result
 
     def create(self) -> None:
-        """Make it, with a loopback interface that is up and no name server."""
+        """Create the namespace, with a loopback interface that is up and without a name server."""
         folder = Path("/etc/netns") / self.name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "resolv.conf").write_text("")
@@ -97,7 +97,7 @@ class Namespace:
 
     @contextmanager
     def hosts(self, *lines: str) -> Iterator[None]:
-        """A hosts file of its own, for what is started there while the block lasts."""
+        """A hosts file for programs that are started in the namespace during the block."""
         file = Path("/etc/netns") / self.name / "hosts"
         file.write_text("".join(f"{line}\n" for line in ("127.0.0.1 localhost", *lines)))
         try:
@@ -117,23 +117,23 @@ class Namespace:
 
 
 def join(one: Namespace, one_address: str, other: Namespace, other_address: str) -> None:
-    """Lay a cable between two namespaces; each end has one address and a route to the other's."""
-    near, far = f"to-{other.host}", f"to-{one.host}"
-    cable = ("link", "add", near, "netns", one.name, "type", "veth", "peer", "name", far, "netns", other.name)
-    run(tool("ip"), *cable)
-    for place, device, mine, theirs in (
-        (one, near, one_address, other_address),
-        (other, far, other_address, one_address),
+    """Connect two namespaces by a veth pair; each end has one address and a route to the other's."""
+    device, other_device = f"to-{other.host}", f"to-{one.host}"
+    pair = ("type", "veth", "peer", "name", other_device, "netns", other.name)
+    run(tool("ip"), "link", "add", device, "netns", one.name, *pair)
+    for place, name, address, peer in (
+        (one, device, one_address, other_address),
+        (other, other_device, other_address, one_address),
     ):
-        place.run("ip", "address", "add", f"{mine}/32", "peer", f"{theirs}/32", "dev", device)
-        place.run("ip", "link", "set", device, "up")
+        place.run("ip", "address", "add", f"{address}/32", "peer", f"{peer}/32", "dev", name)
+        place.run("ip", "link", "set", name, "up")
 
 
 def tool(name: str) -> str:
-    """The path of a tool; Debian keeps these out of the PATH of those who are not root.
+    """The path of a tool; on Debian the PATH of a normal user does not include their folders.
 
     Raises:
-        MissingToolError: not installed; names the package.
+        MissingToolError: the tool is not installed; the hint names its package.
     """
     found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin:/usr/local/sbin")
     if found is None:
@@ -144,15 +144,15 @@ def tool(name: str) -> str:
 def run(
     *words: str, text: str | None = None, timeout: float = _TIMEOUT, environment: Mapping[str, str] | None = None
 ) -> str:
-    """Run a command to its end and return its standard output.
+    """Run a command and return its standard output.
 
     Raises:
-        WorldError: it failed; with what it said.
-        subprocess.TimeoutExpired: it did not end.
+        WorldError: the command failed; the message has its output.
+        subprocess.TimeoutExpired: the command did not end in time.
     """
-    done = subprocess.run(
+    completed = subprocess.run(
         words, input=text, capture_output=True, text=True, timeout=timeout, env=environment, check=False
     )
-    if done.returncode != 0:
-        raise WorldError(f"`{' '.join(words)}` failed: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
+    if completed.returncode != 0:
+        raise WorldError(f"`{' '.join(words)}` failed: {(completed.stderr or completed.stdout).strip()}")
+    return completed.stdout

@@ -1,17 +1,16 @@
-"""The netns world: the two situations with the addresses that people have, each host a network namespace. Linux, root.
+"""The netns world: realistic addresses, with a network namespace for each host; it needs Linux and root.
 
 | host | addresses | what |
 |---|---|---|
-| hq | 192.168.1.23, .24, .25 | headquarters' brokers, port 9092, advertised as they are |
+| hq | 192.168.1.23, .24, .25 | headquarters' brokers, port 9092; they advertise these addresses |
 | gw | 192.168.1.40 and 172.10.1.40 | in both networks: nginx on 9093 .., or NAT of 10.99.1.23 .. |
 | hq2, gw2 | 192.168.1.23 .., 172.10.1.41 | a second headquarters with the SAME addresses; NAT of 10.99.2.23 .. |
-| client | 172.10.1.10 | where the job runs: reaches gateways and the local cluster, nothing else |
+| client | 172.10.1.10 | the host of the job: it reaches only the gateways and the local cluster |
 | local | 172.10.1.60 | the local cluster, port 9092 |
 
-What loopback cannot show is here: a client without a route to what brokers advertise (192.168.1.0/24), real nginx, the
-kernel's NAT, black holes, and two headquarters with the same addresses. Hosts are namespaces
-`brokernat-<world>-<host>`. Programs that are to stand where the client stands are run there:
-`world.client.command([...])`.
+It has what the loopback world cannot have: a client without a route to the advertised addresses (192.168.1.0/24), real
+nginx, the kernel's NAT, black holes, and two headquarters with the same addresses. A host is the namespace
+`brokernat-<world>-<host>`. `world.client.command([...])` runs a program on the client's host.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ PREFIX = "brokernat-"
 
 
 class Between(StrEnum):
-    """What stands between the client and headquarters."""
+    """The kind of gateway between the client and headquarters."""
 
     NGINX = "nginx"
     NFTABLES = "nftables"
@@ -60,8 +59,8 @@ def netns_plan(
     between: Between = Between.NGINX,
 ) -> WorldPlan:
     """The plan of a world; a cluster that is None is left out."""
-    wanted = {"hq": hq, "hq2": second_hq}
-    clusters = [_headquarters(each, options, between) for each, options in wanted.items() if options is not None]
+    headquarters = {"hq": hq, "hq2": second_hq}
+    clusters = [_headquarters(each, options, between) for each, options in headquarters.items() if options is not None]
     forwards: list[Forward] = []
     nats: list[HostNat] = []
     for broker in (broker for cluster in clusters for broker in cluster.brokers):
@@ -78,22 +77,22 @@ def _headquarters(name: str, options: ClusterOptions, between: Between) -> Clust
     brokers = []
     for index in range(options.brokers):
         host = f"{HQ_NETWORK}.{_FIRST_HOST + index}"
-        here = Endpoint(host, _PORT)
-        advertised = Endpoint(f"kafka-{index + 1}.hq.internal", _PORT) if options.advertise is Advertise.NAME else here
+        bound = Endpoint(host, _PORT)
+        advertised = Endpoint(f"kafka-{index + 1}.hq.internal", _PORT) if options.advertise is Advertise.NAME else bound
         if between is Between.NGINX:
             reachable = Endpoint(GATEWAYS[name], _GATEWAY_FIRST_PORT + index)
         else:
             reachable = Endpoint(f"{NAT_NETWORKS[name]}.{_FIRST_HOST + index}", _PORT)
         peer, controller = Endpoint(host, _PEER_PORT), Endpoint(host, _CONTROLLER_PORT)
         more = planned(options.listeners, index + 1, host, first_local_port=_PORT + index)
-        brokers.append(BrokerPlan(index + 1, here, advertised, reachable, peer, controller, more))
+        brokers.append(BrokerPlan(index + 1, bound, advertised, reachable, peer, controller, more))
     return ClusterPlan(name, tuple(brokers), options)
 
 
 def _local(options: ClusterOptions) -> ClusterPlan:
     brokers = []
     for index in range(options.brokers):
-        here = Endpoint(LOCAL, _PORT + index)
+        bound = Endpoint(LOCAL, _PORT + index)
         peer, controller = Endpoint(LOCAL, _PEER_PORT + 10 * index), Endpoint(LOCAL, _CONTROLLER_PORT + 10 * index)
         # All brokers share the address.
         more = planned(
@@ -103,12 +102,12 @@ def _local(options: ClusterOptions) -> ClusterPlan:
             first_local_port=_PORT + 100 + 10 * index,
             first_port=_MORE + 10 * index,
         )
-        brokers.append(BrokerPlan(index + 1, here, here, here, peer, controller, more))
+        brokers.append(BrokerPlan(index + 1, bound, bound, bound, peer, controller, more))
     return ClusterPlan("local", tuple(brokers), options)
 
 
 class NetnsWorld(World):
-    """`hq` behind a dual-homed host, `local` beside the client."""
+    """`hq` behind a host in both networks, `local` in the client's network."""
 
     kind: ClassVar[str] = "netns"
     slots: ClassVar[range] = NETNS_SLOTS
@@ -126,32 +125,32 @@ class NetnsWorld(World):
         """Nothing is started.
 
         Args:
-            hq: headquarters, 192.168.1.23 and on; None for none.
-            local: the cluster in the client's network; None for none.
-            second_hq: another headquarters with the same addresses, behind a gateway of its own.
-            between: what the gateways do.
-            detached: the world outlives this process (`brokernat testbed up`).
+            hq: headquarters, from 192.168.1.23 on, or None.
+            local: the cluster in the client's network, or None.
+            second_hq: another headquarters with the same addresses, behind its own gateway.
+            between: the kind of the gateways.
+            detached: the world continues after this process (`brokernat testbed up`).
         """
         super().__init__(detached=detached)
-        self._wanted = {"hq": hq, "local": local, "second_hq": second_hq}
+        self._cluster_options = {"hq": hq, "local": local, "second_hq": second_hq}
         self._between = between
 
     def up(self) -> None:
-        """Start everything and prove the plan, as every world does.
+        """Start everything and check the plan, see `World.up`.
 
         Raises:
-            WorldError: not root, besides what every world raises.
+            WorldError: this user is not root, or see `World.up`.
         """
         if os.geteuid() != 0:
             raise WorldError("the netns testbed needs root", hint="the loopback testbed does not")
         super().up()
 
     def namespace(self, host: str) -> Namespace:
-        """`hq`, `gw`, `hq2`, `gw2`, `client` or `local`."""
+        """The namespace of `hq`, `gw`, `hq2`, `gw2`, `client` or `local`."""
         return Namespace(f"{PREFIX}{self.plan.name}-{host}")
 
     def _plan_for_slot(self, slot: int) -> WorldPlan | None:
-        return netns_plan(f"{self.kind}-{slot}", **self._wanted, between=self._between)
+        return netns_plan(f"{self.kind}-{slot}", **self._cluster_options, between=self._between)
 
     def _create_network(self, launcher: Launcher) -> Gateway:
         self.client = self.namespace("client")
@@ -170,7 +169,7 @@ class NetnsWorld(World):
         return self.namespace(cluster)
 
     def _headquarters(self, cluster: ClusterPlan, launcher: Launcher) -> Gateway:
-        """Brokers in one namespace, each with its address; the gateway in another, in both networks."""
+        """Create one namespace for the brokers, each with its address, and one for the gateway, in both networks."""
         hq, gateway = self.namespace(cluster.name), self.namespace(cluster.name.replace("hq", "gw"))
         hq.create()
         gateway.create()

@@ -25,7 +25,7 @@ _DEAD_TIMEOUT = 1.0
 
 
 class Place(Protocol):
-    """The base class of places."""
+    """The interface of places."""
 
     def command(self, words: Sequence[str]) -> list[str]:
         """The command line that runs `words` in this place."""
@@ -63,7 +63,7 @@ def connects(endpoint: Endpoint, place: Place) -> bool:
 
 @dataclass
 class Launcher:
-    """Starts the processes of one world, with its mark (keeper.py), in sessions that Ctrl-C does not reach."""
+    """Starts the processes of one world with its mark (keeper.py), in their own sessions: Ctrl-C does not end them."""
 
     state: Path
     inherited: tuple[int, ...] = ()
@@ -73,7 +73,7 @@ class Launcher:
     def start(
         self, words: Sequence[str], *, place: Place, log: Path | None = None, stdout: int | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start `words` in `place`; its output goes to the end of `log`, its standard output to `stdout` if given."""
+        """Start `words` in `place`. Its output is appended to `log`; `stdout` replaces its standard output."""
         sink: IO[bytes] | int = log.open("ab") if log else subprocess.DEVNULL
         try:
             process = subprocess.Popen(
@@ -93,7 +93,7 @@ class Launcher:
         return process
 
     def reap(self) -> None:
-        """Reap the processes that were killed."""
+        """Wait for the processes after they were killed."""
         for process in self._started:
             process.wait()
 
@@ -110,12 +110,12 @@ def wait_until(
 
     Args:
         condition: called every 50 ms.
-        what: its description, for the message.
+        what: the description of the condition, for the message.
         timeout: seconds.
-        abort: a reason to give up at once, such as the end of the process that would make it true.
+        abort: returns a reason to stop waiting, such as the end of the process, or None.
 
     Raises:
-        NothingReachableError: it was not true in time.
+        NothingReachableError: the condition was not true in time, or `abort` returned a reason.
     """
     deadline = time.monotonic() + timeout
     while not condition():

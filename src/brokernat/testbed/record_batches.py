@@ -1,7 +1,7 @@
-"""Record batches (message format v2, KIP-98): records in, bytes out, and back.
+"""Encodes and decodes record batches (message format v2, KIP-98).
 
-kio has messages around batches and batches of its own, but its reader cuts timestamps to whole seconds and unpacks
-nothing. Here they are written uncompressed in one batch and read whoever wrote them, gzip included.
+kio has record batches, too, but its reader truncates timestamps to seconds and does not decompress. Here records are
+written uncompressed in one batch; batches of other writers can be read, with gzip or uncompressed.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from crc32c import crc32c
 
 _LENGTH = struct.Struct(">qi")
-"""In front of a batch: its first offset and how many bytes follow."""
+"""The start of a batch: its first offset and the number of bytes after this field."""
 _CHECKED = struct.Struct(">iBI")
-"""The leader's epoch, the format and the checksum of all that follows."""
+"""The leader epoch, the format, and the checksum of the rest."""
 _HEAD = struct.Struct(">hiqqqhii")
-"""Attributes, the last offset's delta, first and newest timestamp, the producer (id, epoch, sequence), the count."""
+"""Attributes, delta of the last offset, first and newest timestamp, producer (id, epoch, sequence), record count."""
 _MAGIC = 2
 _COMPRESSION, _CONTROL = 0x07, 0x20
 _GZIP = 1
@@ -26,7 +26,7 @@ _GZIP = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record. To write: partition None is chosen in turn, timestamp None is the time of writing.
+    """One record. To write it, a partition of None is chosen in turn, and a timestamp of None is the current time.
 
     Headers are (name, value) in order; timestamps are milliseconds since 1970.
     """
@@ -44,7 +44,7 @@ class Record:
 
 
 def encode_batch(records: Sequence[Record], now: int) -> bytes:
-    """One batch; `now` is the timestamp of records that have none."""
+    """One batch; `now` is the timestamp of records without one."""
     stamps = [now if record.timestamp is None else record.timestamp for record in records]
     count = len(records)
     checked = bytearray(_HEAD.pack(0, count - 1, stamps[0], max(stamps), -1, -1, -1, count))
@@ -55,10 +55,10 @@ def encode_batch(records: Sequence[Record], now: int) -> bytes:
 
 
 def decode_batches(data: bytes, partition: int) -> Iterator[tuple[int, list[Record]]]:
-    """For each whole batch of a fetched piece the offset behind it and its records; control batches have none.
+    """For each complete batch of a fetch response, the offset after it and its records; control batches have none.
 
     Raises:
-        ValueError: a compression that is not read here.
+        ValueError: the compression is not supported.
     """
     position = 0
     while position + _LENGTH.size <= len(data):
@@ -73,7 +73,7 @@ def decode_batches(data: bytes, partition: int) -> Iterator[tuple[int, list[Reco
 
 
 def placed(records: Sequence[Record], partitions: int) -> dict[int, list[Record]]:
-    """Records by partition; those without one in turn."""
+    """Records by partition; records without one go to the partitions in turn."""
     by_partition: dict[int, list[Record]] = {}
     for index, record in enumerate(records):
         partition = index % partitions if record.partition is None else record.partition
@@ -99,13 +99,13 @@ def _decode(reader: _Reader, partition: int, base: int, first: int) -> Record:
 
 
 def _varint(value: int) -> bytes:
-    """Zigzag, seven bits a byte: lengths and deltas in a record."""
-    left = (value << 1) ^ (value >> 63)
+    """A varint in zigzag encoding, for lengths and deltas in a record."""
+    remaining = (value << 1) ^ (value >> 63)
     out = bytearray()
-    while left & ~0x7F:
-        out.append((left & 0x7F) | 0x80)
-        left >>= 7
-    out.append(left)
+    while remaining & ~0x7F:
+        out.append((remaining & 0x7F) | 0x80)
+        remaining >>= 7
+    out.append(remaining)
     return bytes(out)
 
 
@@ -115,7 +115,7 @@ def _sized(value: bytes | None) -> bytes:
 
 @dataclass
 class _Reader:
-    """Walks over the records of a batch."""
+    """Reads the fields of records from a batch."""
 
     data: bytes
     position: int = 0

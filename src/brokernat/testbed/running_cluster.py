@@ -28,10 +28,10 @@ class RunningCluster:
         """Starts nothing.
 
         Args:
-            plan: what to run.
-            folder: for configuration, data and logs; made here.
+            plan: the plan of the cluster.
+            folder: the folder for configuration, data and logs; it is created here.
             launcher: starts the processes of this world.
-            place: where the nodes run; the testbed itself talks to them from there.
+            place: the place where the nodes run, and from which the testbed connects to them.
         """
         self.plan = plan
         self.folder = folder
@@ -44,7 +44,7 @@ class RunningCluster:
         self.operations = Operations(self.nodes, self._connect)
         folder.mkdir(mode=0o700)
 
-    # What it is
+    # Description
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class RunningCluster:
 
     @property
     def reachable(self) -> dict[int, Endpoint]:
-        """What a client dials for each node."""
+        """The endpoint that a client dials for each node."""
         return {broker.node_id: broker.reachable for broker in self.plan.brokers}
 
     @property
@@ -108,7 +108,7 @@ class RunningCluster:
         )
 
     def log(self, node: int) -> Path:
-        """What the broker printed."""
+        """The file with the broker's output."""
         return self._brokers[node].log
 
     # Nodes
@@ -117,8 +117,8 @@ class RunningCluster:
         """Start all nodes without waiting; `wait_ready` waits for them.
 
         Raises:
-            MissingToolError: no Java, or the jars cannot be had.
-            WorldError: the storage cannot be formatted.
+            MissingToolError: there is no Java, or the jars cannot be resolved.
+            WorldError: the log directories cannot be formatted.
         """
         java = find_java(self._version.minimum_java)
         runtime = Runtime(java, self._version.jars()[0].parent, self.plan.options.jvm_options)
@@ -146,17 +146,17 @@ class RunningCluster:
         """Return when every node knows every other.
 
         Raises:
-            NothingReachableError: not in time, or a broker ended; with its last words.
+            NothingReachableError: a node is not ready in time, or has ended; the message has the end of its log.
         """
         for node in self.nodes:
             self.wait_for(node)
         self._cluster_id = self.operations.metadata(self.nodes[0]).cluster_id
 
     def wait_for(self, node: int) -> None:
-        """Return when `node` answers and knows every node that runs.
+        """Return when `node` answers and knows every running node.
 
         Raises:
-            NothingReachableError: not in time, or the broker ended; with its last words.
+            NothingReachableError: the node is not ready in time, or has ended; the message has the end of its log.
         """
         broker = self._brokers[node]
 
@@ -173,23 +173,23 @@ class RunningCluster:
         wait_until(ready, f"{self.name} node {node}", timeout=_READY_TIMEOUT, abort=ended)
 
     def start(self, node: int) -> None:
-        """Start a node that is not running and wait until it is back."""
+        """Start a stopped node and wait until it is ready."""
         self._brokers[node].start()
         self.wait_for(node)
 
     def stop(self, node: int) -> None:
-        """Stop a node in order: its leaders move first."""
+        """Stop a node with SIGTERM, so its leaders move first."""
         self._brokers[node].stop()
 
     def kill(self, node: int) -> None:
-        """`kill -9` of a node."""
+        """Kill a node (`kill -9`)."""
         self._brokers[node].kill()
 
     def running(self, node: int) -> bool:
-        """Whether its process runs."""
+        """Whether the process of a node runs."""
         return self._brokers[node].running()
 
-    # Topics and records, written and read past everything under test
+    # Topics and records, written and read without the code under test
 
     def create_topic(
         self, name: str, *, partitions: int = 3, replicas: int | None = None, configs: Mapping[str, str] | None = None
@@ -206,11 +206,11 @@ class RunningCluster:
         return self.operations.leaders(topic)
 
     def write(self, topic: str, records: Sequence[Record]) -> int:
-        """Write records and return how many."""
+        """Write records; returns their number."""
         return self.operations.write(topic, records)
 
     def read(self, topic: str) -> list[Record]:
-        """All records that are there now, by partition and offset."""
+        """All current records, by partition and offset."""
         return self.operations.read(topic)
 
     def end_offsets(self, topic: str) -> dict[int, int]:
@@ -234,10 +234,10 @@ class RunningCluster:
 
 
 def launch_all(clusters: Sequence[RunningCluster]) -> None:
-    """Start several clusters side by side and wait for all.
+    """Start several clusters in parallel and wait for all.
 
     Raises:
-        WorldError: one of them does not start.
+        WorldError: a cluster does not start.
     """
     for cluster in clusters:
         cluster.launch()
@@ -263,12 +263,12 @@ def client_properties(plan: ClusterPlan, folder: Path, protocol: Protocol) -> di
 
 
 def key_store_properties(prefix: str, file: Path) -> dict[str, str | Secret]:
-    """A store of the testbed's in Kafka's names."""
+    """Kafka's properties for a key store or a trust store of the testbed."""
     return {f"{prefix}.location": str(file), f"{prefix}.password": STORE_PASSWORD, f"{prefix}.type": "PKCS12"}
 
 
 def config_text(clusters: Iterable[RunningCluster]) -> str:
-    """The text of the file; passwords are written to files beside the brokers and named by `${file:}`."""
+    """The text of `brokernat.yaml`; passwords are written to files in the clusters' folders, see `${file:}`."""
     lines = ["clusters:"]
     for running in clusters:
         cluster = running.cluster
@@ -280,7 +280,7 @@ def config_text(clusters: Iterable[RunningCluster]) -> str:
         if cluster.client:
             lines.append("    client:")
             for name, value in cluster.client.items():
-                lines.append(f"      {name}: {quoted(_hidden(running, name, value))}")
+                lines.append(f"      {name}: {quoted(_without_secret(running, name, value))}")
     return "\n".join(lines) + "\n"
 
 
@@ -289,7 +289,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _hidden(running: RunningCluster, name: str, value: str | Secret) -> str:
+def _without_secret(running: RunningCluster, name: str, value: str | Secret) -> str:
     if not isinstance(value, Secret):
         return value.replace("${", "$${")
     file = running.folder / f"{name}.secret"

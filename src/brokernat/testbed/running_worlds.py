@@ -56,16 +56,16 @@ def state_root() -> Path:
 
 def claim(name: str) -> socket.socket | None:
     """The lock of a name, None if a world of that name runs. Closing it in every process releases it."""
-    held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        held.bind(f"\0brokernat-testbed/{name}")
+        lock.bind(f"\0brokernat-testbed/{name}")
     except OSError as problem:
-        held.close()
+        lock.close()
         if problem.errno != errno.EADDRINUSE:
             raise
         return None
-    held.set_inheritable(True)
-    return held
+    lock.set_inheritable(True)
+    return lock
 
 
 def write_summary(state: Path, summary: Summary) -> None:
@@ -79,50 +79,50 @@ def read_summary(state: Path) -> Summary:
     """The description of a world.
 
     Raises:
-        OSError: it is not written yet.
+        OSError: the description is not written yet.
     """
-    written = json.loads((state / STATE_FILE).read_text())
-    clusters = {name: ClusterSummary(**cluster) for name, cluster in written.pop("clusters").items()}
-    return Summary(**written, clusters=clusters)
+    fields = json.loads((state / STATE_FILE).read_text())
+    clusters = {name: ClusterSummary(**cluster) for name, cluster in fields.pop("clusters").items()}
+    return Summary(**fields, clusters=clusters)
 
 
 def list_running() -> tuple[Summary, ...]:
     """The worlds of this user that have processes or an owner, oldest first."""
     found = []
     for state in state_root().iterdir():
-        held = claim(state.name)
-        if held is not None:
-            held.close()
+        lock = claim(state.name)
+        if lock is not None:
+            lock.close()
             continue
         try:
             found.append(read_summary(state))
         except (OSError, ValueError):
-            # Being built or torn down right now.
+            # The world is being created or removed.
             continue
     return tuple(sorted(found, key=lambda summary: summary.started))
 
 
 def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
     """Both locks, of the name and of the owner; None if another process has one."""
-    if (held := claim(name)) is None:
+    if (lock := claim(name)) is None:
         return None
-    if (owned := claim(f"{name}/owner")) is None:
-        held.close()
+    if (owner_lock := claim(f"{name}/owner")) is None:
+        lock.close()
         return None
-    return held, owned
+    return lock, owner_lock
 
 
 def remove_stale() -> None:
     """Remove abandoned worlds, and detached ones without a running process."""
     for state in state_root().iterdir():
-        owned = claim(f"{state.name}/owner")
-        if owned is None:
+        owner_lock = claim(f"{state.name}/owner")
+        if owner_lock is None:
             continue
-        with owned:
+        with owner_lock:
             if not _detached(state):
                 remove(state)
-            elif (held := claim(state.name)) is not None:
-                with held:
+            elif (lock := claim(state.name)) is not None:
+                with lock:
                     remove(state)
 
 
@@ -133,22 +133,22 @@ def remove(state: Path) -> None:
 
 
 def start_keeper(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes]:
-    """Start the keeper of a world: it ends the world when this process is gone, or its standard input is closed."""
+    """Start the keeper of a world: it ends the world when this process ends or closes the keeper's standard input."""
     return subprocess.Popen(
         script("keeper.py", str(state)),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        pass_fds=[held.fileno() for held in claims],
+        pass_fds=[lock.fileno() for lock in claims],
     )
 
 
-def stop_keeper(kept: subprocess.Popen[bytes]) -> None:
+def stop_keeper(process: subprocess.Popen[bytes]) -> None:
     """Stop the keeper of an ended world and wait for it."""
-    assert kept.stdin is not None  # noqa: S101
-    kept.stdin.close()
-    kept.wait()
+    assert process.stdin is not None  # noqa: S101
+    process.stdin.close()
+    process.wait()
 
 
 def summary_of(plan: WorldPlan, kind: str, *, detached: bool) -> Summary:

@@ -1,7 +1,8 @@
-"""The brokers' `server.properties`, pure: plan in, text out.
+"""The text of the brokers' `server.properties`, from a plan; pure.
 
-Small on purpose: few partitions of the inner topics, few threads, short elections, because several brokers share two
-cores and are started for each test session. What a client can see (listeners, answers, limits) is Kafka's default.
+Internal topics have few partitions, and brokers few threads and short elections, because several brokers share two
+cores and start for each test session. Everything that a client can see (listeners, responses, limits) is Kafka's
+default.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from brokernat.address import Endpoint
 from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 STORE_PASSWORD = "testbed"
-"""Of the key stores that the testbed makes for itself and throws away."""
+"""The password of the testbed's temporary key stores."""
 
 _COMMON = {
     "inter.broker.listener.name": "PEER",
@@ -27,7 +28,7 @@ _COMMON = {
     "min.insync.replicas": "1",
     "group.initial.rebalance.delay.ms": "0",
     "log.cleaner.dedupe.buffer.size": "1048577",
-    # Brokers unpack what a producer packed: record_batches.py reads no lz4 or zstd.
+    # Brokers decompress the records of producers, because record_batches.py does not read lz4 or zstd.
     "compression.type": "uncompressed",
     "num.network.threads": "2",
     "num.io.threads": "4",
@@ -37,9 +38,9 @@ _KRAFT = {
     "process.roles": "broker,controller",
     "controller.listener.names": "CONTROLLER",
     "controller.quorum.election.timeout.ms": "500",
-    # A follower that a busy machine holds up for a second must not call an election.
+    # A follower that is delayed by a second on a busy machine must not start an election.
     "controller.quorum.fetch.timeout.ms": "3000",
-    # The quorum's leader writes a record of nothing twice a second, and every node reads it (KIP-835).
+    # By default the quorum's leader writes a no-op record twice a second, and every node reads it (KIP-835).
     "metadata.max.idle.interval.ms": "10000",
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "6000",
@@ -55,11 +56,11 @@ def server_properties(
     """The file of one broker.
 
     Args:
-        cluster: the plan it belongs to.
-        broker: which broker.
-        data: its log directory.
-        stores: where the key stores are, for TLS.
-        zookeeper: the ensemble of a version that needs one.
+        cluster: the plan of the cluster.
+        broker: the plan of the broker.
+        data: the log directory of the broker.
+        stores: the folder of the key stores, for TLS.
+        zookeeper: the endpoint of ZooKeeper, for versions that need it.
     """
     options = cluster.options
     replicas = str(min(3, len(cluster.brokers)))
@@ -84,7 +85,7 @@ def server_properties(
     }
     if options.authorize:
         properties["authorizer.class.name"] = _STANDARD_AUTHORIZER if zookeeper is None else _ZOOKEEPER_AUTHORIZER
-        # Only the testbed comes in through PEER, where everybody is ANONYMOUS.
+        # Only the testbed connects to PEER, where every client is ANONYMOUS.
         properties["super.users"] = "User:ANONYMOUS"
     return properties_text(properties | dict(options.broker_properties))
 
@@ -102,7 +103,7 @@ def jaas_quoted(value: str) -> str:
 def scram_argument(mechanism: Mechanism, username: str, password: str, salt: bytes | None = None) -> str:
     """`SCRAM-SHA-256=[name=...,salt="...",saltedpassword="...",iterations=4096]` for the format tool (KIP-900).
 
-    The tool takes the salted password too, so the password itself stays out of the process list.
+    The tool also accepts the salted password, so the process list does not show the password.
     """
     salt = salt or os.urandom(16)
     salted = hashlib.pbkdf2_hmac(mechanism.value.removeprefix("SCRAM-"), password.encode(), salt, _SCRAM_ITERATIONS)
@@ -140,7 +141,7 @@ def _zookeeper(broker: BrokerPlan, zookeeper: Endpoint) -> dict[str, str]:
 
 
 def _tls_and_login(cluster: ClusterPlan, broker: BrokerPlan, stores: Path) -> dict[str, str]:
-    """What each listener with TLS or a login needs of its own."""
+    """The settings of each listener with TLS or a login."""
     options = cluster.options
     properties: dict[str, str] = {}
     for prefix, protocol, store in (

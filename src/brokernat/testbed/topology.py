@@ -1,14 +1,13 @@
-"""The plan of a world, pure: who binds and advertises what, what the gateway forwards, what the client must map.
+"""The plan of a world: bound and advertised endpoints, the gateway's forwards, the client's address map; pure.
 
-Nothing here does I/O or knows a process. A world (loopback.py, netns.py) makes a plan with its own addresses and
-applies it; the address map that a client needs is derived from the plan and from nothing else, so that a test which
-passes proves the map.
+A world (loopback.py, netns.py) makes a plan with its own addresses and applies it. The address map of a client is
+derived only from the plan, so a test that passes also proves the map.
 
-Every broker has three listeners. CLIENT is the one under test: its advertised endpoint is what the client cannot
-reach. PEER joins the brokers and serves the testbed itself (create topics, readiness, records): plain and advertised as
-bound, else no quorum would form behind a dead address. CONTROLLER is for the quorum. A test may add others, because
-what a client is told depends on the listener that it came in on: they are advertised in whatever words the test wants,
-the testbed itself never comes in through them, and the proof does not look at them.
+Every broker has three listeners. CLIENT is the one under test: the client cannot reach its advertised endpoint. PEER is
+for connections between brokers and for the testbed itself (topics, readiness, records). It has no TLS and no login, and
+advertises the endpoint on which it listens, because brokers could not connect to an unreachable one. CONTROLLER is for
+the quorum. A test may add listeners, because a client gets the advertised endpoints of the listener that it connects
+to. These may advertise any host. The testbed does not connect to them, and `world.prove` does not check them.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class Mechanism(StrEnum):
 
 
 class Advertise(StrEnum):
-    """What kind of unreachable thing the brokers advertise."""
+    """The kind of unreachable host that the brokers advertise."""
 
     ADDRESS = "address"
     NAME = "name"
@@ -65,19 +64,19 @@ class Advertise(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One more listener. `name` is Kafka's: letters, digits and underscores, in upper case."""
+    """An additional listener. `name` is Kafka's: letters, digits and underscores, in upper case."""
 
     name: str
     protocol: Protocol
     advertised: str | None = None
-    """The host that clients are told, None for the one where it is bound; `localhost` is bound there as well."""
+    """The advertised host; None for the bound one. With `localhost` the listener is bound to 127.0.0.1."""
     nodes: tuple[int, ...] | None = None
-    """Which brokers have it, None for all."""
+    """The node ids of the brokers that have it; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What a test may ask of a cluster."""
+    """The options of a cluster."""
 
     brokers: int = 3
     version: str = DEFAULT_VERSION
@@ -87,12 +86,12 @@ class ClusterOptions:
     password: str = field(default="app-secret", repr=False)
     advertise: Advertise = Advertise.ADDRESS
     authorize: bool = False
-    """ACLs are on: `username` may do only what `RunningCluster.allow` gives it."""
+    """Whether brokers check ACLs: `username` then needs an ACL for each operation."""
     broker_properties: Mapping[str, str] = field(default_factory=dict)
-    """Settings of the brokers in Kafka's names, over the testbed's own."""
+    """Broker settings in Kafka's names; they override the testbed's."""
     jvm_options: tuple[str, ...] = ()
     listeners: tuple[Listener, ...] = ()
-    """Beside the testbed's own."""
+    """Listeners in addition to the testbed's own."""
     make_stores: Callable[[ClusterPlan, Path, Java], None] | None = None
     """Writes key stores and trust stores into a folder, instead of key_stores.make_stores."""
 
@@ -107,22 +106,22 @@ class ListenerPlan:
 
     @property
     def name(self) -> str:
-        """As in `listeners`."""
+        """The name of the listener, as in Kafka's `listeners`."""
         return self.listener.name
 
     @property
     def prefix(self) -> str:
-        """Of its own settings."""
+        """The prefix of the listener's own settings."""
         return f"listener.name.{self.name.lower()}"
 
     def store(self, node_id: int) -> str:
-        """The name of its key store, without the ending."""
+        """The name of the listener's key store, without the extension."""
         return f"node-{node_id}-{self.name.lower()}"
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerPlan:
-    """One broker. `reachable` is what the client dials for it; equal to `advertised` where nothing is in between."""
+    """One broker. `reachable` is the endpoint that the client dials; it equals `advertised` without a gateway."""
 
     node_id: int
     bound: Endpoint
@@ -133,7 +132,7 @@ class BrokerPlan:
     more: tuple[ListenerPlan, ...] = ()
 
     def rule(self) -> Rule:
-        """What a client needs for this broker."""
+        """The rule that a client needs for this broker."""
         if self.advertised.port == self.reachable.port:
             return parse_rule(f"{bracketed(self.advertised.host)} = {bracketed(self.reachable.host)}")
         return parse_rule(f"{self.advertised} = {self.reachable}")
@@ -154,23 +153,23 @@ class ClusterPlan:
 
     @property
     def protocols(self) -> frozenset[Protocol]:
-        """Of all listeners that clients use."""
+        """The protocols of all listeners that clients use."""
         return frozenset({self.options.protocol, *(listener.protocol for listener in self.options.listeners)})
 
     @property
     def bootstrap(self) -> tuple[Endpoint, ...]:
-        """What a client is given to start with: what it can dial."""
+        """The bootstrap servers of a client: the endpoints that it can dial."""
         return tuple(broker.reachable for broker in self.brokers)
 
     def address_map(self) -> AddressMap | None:
-        """A rule for each broker, host to host where the port is kept; None where no rule is needed."""
+        """A rule for each broker, host to host if the port is kept; None if no rule is needed."""
         return AddressMap(tuple(broker.rule() for broker in self.brokers)) if self.hidden else None
 
     def broker(self, node_id: int) -> BrokerPlan:
         """The plan of one node.
 
         Raises:
-            KeyError: no such node.
+            KeyError: the cluster has no such node.
         """
         for broker in self.brokers:
             if broker.node_id == node_id:
@@ -180,7 +179,7 @@ class ClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class WorldPlan:
-    """All of a world: clusters by name, and what stands between them and the client."""
+    """The plan of a world: its clusters, and the forwards and NAT of its gateways."""
 
     name: str
     clusters: tuple[ClusterPlan, ...]
@@ -188,7 +187,7 @@ class WorldPlan:
     nats: tuple[HostNat, ...] = ()
 
     def dead(self) -> tuple[Endpoint, ...]:
-        """The endpoints that must not answer from the client's place."""
+        """The endpoints that must not answer to a client."""
         return tuple(
             dict.fromkeys(
                 broker.advertised
@@ -199,7 +198,7 @@ class WorldPlan:
         )
 
     def binds(self) -> tuple[Endpoint, ...]:
-        """Where something of this world listens."""
+        """The endpoints on which the processes of this world listen."""
         brokers = [broker for cluster in self.clusters for broker in cluster.brokers]
         listeners = [end for broker in brokers for end in (broker.bound, broker.peer, broker.controller)]
         more = [listener.bound for broker in brokers for listener in broker.more]
@@ -212,17 +211,17 @@ def planned(
     """The listeners of one broker.
 
     Args:
-        listeners: of the cluster.
-        node_id: which broker.
-        host: where the broker binds.
-        first_local_port: those that are advertised as this machine share 127.0.0.1 with everybody and begin here.
-        first_port: the others begin here.
+        listeners: the additional listeners of the cluster.
+        node_id: the node id of the broker.
+        host: the host on which the broker listens.
+        first_local_port: the first port of listeners that advertise `localhost`; all brokers share 127.0.0.1.
+        first_port: the first port of the other listeners.
     """
-    found = []
+    plans = []
     for index, listener in enumerate(listeners):
         if listener.nodes is not None and node_id not in listener.nodes:
             continue
-        place = _THIS_MACHINE.get(listener.advertised or "")
-        bound = Endpoint(place, first_local_port + index) if place else Endpoint(host, first_port + index)
-        found.append(ListenerPlan(listener, bound, Endpoint(listener.advertised or bound.host, bound.port)))
-    return tuple(found)
+        local_host = _THIS_MACHINE.get(listener.advertised or "")
+        bound = Endpoint(local_host, first_local_port + index) if local_host else Endpoint(host, first_port + index)
+        plans.append(ListenerPlan(listener, bound, Endpoint(listener.advertised or bound.host, bound.port)))
+    return tuple(plans)

@@ -1,7 +1,7 @@
 """The base class of worlds, networks with real brokers: lock addresses, start clusters, prove the plan, remove all.
 
-A world ends with its `with` block or with the process that opened it (keeper.py); otherwise the next one removes it. A
-subclass defines the plan for a slot of addresses and the network around the brokers.
+A world ends with its `with` block or with the process that opened it (keeper.py). If both fail, the next world removes
+it. A subclass defines the plan for a slot of addresses and the network around the brokers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class World(ABC):
         """Nothing is started.
 
         Args:
-            detached: the world outlives this process (`brokernat testbed up`).
+            detached: the world continues after this process (`brokernat testbed up`).
         """
         self.clusters: dict[str, RunningCluster] = {}
         self._detached = detached
@@ -77,11 +77,11 @@ class World(ABC):
         return self.clusters["local"]
 
     def up(self) -> None:
-        """Start everything and prove that the advertised endpoints are dead and the reachable ones alive.
+        """Start everything, and check that advertised endpoints are unreachable and reachable ones answer.
 
         Raises:
             MissingToolError: a program is missing; names its package.
-            WorldError: it does not start, or the proof failed; nothing is left running.
+            WorldError: the world does not start, or the check failed; all processes are stopped again.
         """
         if sys.platform != "linux":
             raise WorldError(f"the {self.kind} testbed needs Linux")
@@ -92,7 +92,7 @@ class World(ABC):
             undo.callback(self.down)
             running_worlds.remove(self.state)
             self.state.mkdir(mode=0o700)
-            # First, so that `testbed down` finds a detached world that failed while it started.
+            # Before the start, so that `testbed down` finds a detached world whose start failed.
             summary = running_worlds.summary_of(self.plan, self.kind, detached=self._detached)
             running_worlds.write_summary(self.state, summary)
             if not self._detached:
@@ -113,7 +113,7 @@ class World(ABC):
             prove(self.plan, self.client)
             undo.pop_all()
             if self._detached:
-                # From now on it belongs to nobody; `testbed down` ends it.
+                # The world has no owner from now on; `testbed down` ends it.
                 self._claims[1].close()
 
     def down(self) -> None:
@@ -125,8 +125,8 @@ class World(ABC):
             self._launcher.reap()
         if self._keeper is not None:
             running_worlds.stop_keeper(self._keeper)
-        for held in self._claims:
-            held.close()
+        for lock in self._claims:
+            lock.close()
         self._claims = ()
         self._launcher = self._keeper = None
 
@@ -144,7 +144,7 @@ class World(ABC):
 
     def _claim_slot(self) -> tuple[WorldPlan, tuple[socket.socket, ...]]:
         for step in range(len(self.slots)):
-            # From different starting points, or worlds that start together meet at each slot.
+            # Each process starts at another slot; otherwise worlds that start together would compete for each slot.
             slot = self.slots[(os.getpid() + step) % len(self.slots)]
             claims = running_worlds.claim_as_owner(f"{self.kind}-{slot}")
             if claims is None:
@@ -152,8 +152,8 @@ class World(ABC):
             plan = self._plan_for_slot(slot)
             if plan is not None:
                 return plan, claims
-            for held in claims:
-                held.close()
+            for lock in claims:
+                lock.close()
         raise WorldError(f"no free addresses for another {self.kind} testbed", hint="brokernat testbed down")
 
 
@@ -163,7 +163,7 @@ def prove(plan: WorldPlan, client: Place) -> None:
 
     Raises:
         WorldError: an advertised endpoint answers.
-        NothingReachableError: a reachable one does not.
+        NothingReachableError: a reachable endpoint does not answer.
     """
     for endpoint in plan.dead():
         if connects(endpoint, client):

@@ -297,7 +297,7 @@ class Site(NetnsWorld):
     # What a world of the testbed is made of
 
     def _plan_for_slot(self, slot: int) -> WorldPlan | None:
-        hq, local = self._wanted["hq"], self._wanted["local"]
+        hq, local = self._cluster_options["hq"], self._cluster_options["local"]
         assert hq is not None
         assert local is not None
         return WorldPlan(

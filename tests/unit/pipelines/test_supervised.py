@@ -136,7 +136,7 @@ def test_a_written_batch_gives_all_the_time_again(
     monkeypatch.setattr(supervised, "delay", counted)
     run.poll()
     run.poll()
-    run._written(BatchReport(1, Counts(1, 1), 0.1, {}))
+    run._batch_written(BatchReport(1, Counts(1, 1), 0.1, {}))
     run.poll()
     assert found == [1, 1]
 
@@ -147,7 +147,7 @@ def test_a_query_that_has_begun_again_is_well_when_it_has_waited_for_records(
     run, _ = supervise(Query(AWAY), Query(True, True))
     assert [run.poll() for _ in range(3)] == [True, True, True]
     assert run.activity() == f"restarting, because {AWAY.message}"
-    monkeypatch.setattr(supervised, "_LOOK_SECONDS", -1.0)
+    monkeypatch.setattr(supervised, "_LEADER_CHECK_SECONDS", -1.0)
     run.poll()
     assert run.activity() is None
 
@@ -209,7 +209,7 @@ def test_the_leaders_of_every_topic_are_looked_at_in_every_cluster_that_has_a_ma
 
 def test_too_many_dead_letters_let_the_batch_end_and_are_the_error(supervise: Callable[..., Any]) -> None:
     run, (query,) = supervise(Query(True, False))
-    run._written(BatchReport(0, Counts(8, 2, 6, 0, {"WrongType": 6}), 0.1, {}))
+    run._batch_written(BatchReport(0, Counts(8, 2, 6, 0, {"WrongType": 6}), 0.1, {}))
     assert run.poll() is True
     assert query.stopped
     with pytest.raises(ConfigError, match="6 of the last 8 records became dead letters"):

@@ -17,7 +17,7 @@ from typing import Final
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding
 
-# Above the descriptors of scripts (`exec 3<...`), below those of bash (63 and down, 255).
+# Higher than the descriptors that scripts use (`exec 3<...`), lower than those of bash (63 and below, 255).
 DESCRIPTOR: Final = 30
 
 
@@ -30,7 +30,7 @@ class Names(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """The options of a program for the file, and for bootstrap servers if the file cannot have them."""
+    """The options of a program: for the file, and for bootstrap servers if it does not read them from the file."""
 
     file_option: str
     names: Names = Names.KAFKA
@@ -81,8 +81,8 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
     """The command with options for the cluster's bootstrap servers and client properties, and the file.
 
     Raises:
-        ConfigError: the program is not in the table, the user passes a file, too, or the system has no such files;
-            codes `no-file-option`, `two-files`, `no-memory-file`.
+        ConfigError: the program is not in the table (`no-file-option`), the user also passes a file (`two-files`), or
+            the system has no files in memory (`no-memory-file`).
     """
     if not sys.platform.startswith("linux"):
         message = "a file of client properties in memory needs Linux"
@@ -94,9 +94,9 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
         message = f"it is not known how `{name}` takes client properties"
         raise _refused("no-file-option", message, f"known are: {known}")
     given = [word.partition("=")[0] for word in command[1:]]
-    if mine := next((option for option in (tool.file_option, *tool.own_options) if option in given), None):
-        hint = f"omit {mine}, or --with-client-properties"
-        raise _refused("two-files", f"`{name}` already gets a properties file by {mine}", hint)
+    if used_option := next((option for option in (tool.file_option, *tool.own_options) if option in given), None):
+        hint = f"omit {used_option}, or --with-client-properties"
+        raise _refused("two-files", f"`{name}` already gets a properties file by {used_option}", hint)
     properties = _properties(cluster, tool.names)
     servers = properties["bootstrap.servers"]
     about = f"client properties of {cluster.name} in {tool.names.value} names: {', '.join(sorted(properties))}"
@@ -104,7 +104,7 @@ def with_properties(command: Sequence[str], cluster: Cluster) -> tuple[tuple[str
     words = [tool.file_option, file.path]
     if tool.bootstrap_option and not {tool.bootstrap_option, "--broker-list"} & set(given):
         words += [tool.bootstrap_option, servers]
-    # Kafka's tools get it after the user's options; for kcat the file comes before the options that override it.
+    # For Kafka's tools after the user's options; for kcat before them, because later options override the file.
     return ((command[0], *words, *command[1:]) if tool.names is Names.LIBRDKAFKA else (*command, *words)), file
 
 
@@ -112,7 +112,7 @@ def properties_text(properties: Mapping[str, str], names: Names) -> str:
     """A properties file for Java (java.util.Properties) or for librdkafka programs.
 
     Raises:
-        ConfigError: code `value-with-line-end`, kcat reads one value per line.
+        ConfigError: code `value-with-line-end`, because kcat reads one value per line.
     """
     if names is Names.KAFKA:
         return "".join(f"{_escaped(name, key=True)}={_escaped(value)}\n" for name, value in properties.items())

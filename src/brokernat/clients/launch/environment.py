@@ -5,12 +5,12 @@ clusters. If the joined map would translate an address differently than the maps
 the same advertised address need clients with their own maps. An address without a rule is refused only if all maps have
 `unmapped: fail`; it passes if a named cluster has no map, an empty map or `pass`.
 
-The user's values are kept: brokernat adds its part to lists, and first removes the parts of an outer `exec`, which it
-recognises by the names of its own files. So a nested `exec` replaces the map of the outer one.
+The user's values are kept: brokernat adds its part to lists. First it removes the parts of an outer `exec`, which it
+recognises by the names of its own files, so a nested `exec` replaces the map of the outer one.
 
 | variable | read by | holds |
 |---|---|---|
-| `JAVA_TOOL_OPTIONS` | every JVM, whatever starts it | `-javaagent:JAR=RULES;unmapped=...` |
+| `JAVA_TOOL_OPTIONS` | every JVM, also one that another program starts | `-javaagent:JAR=RULES;unmapped=...` |
 | `LD_PRELOAD` | the dynamic loader | the library that finds librdkafka |
 | `PYTHONPATH` | Python, unless `-I` or `-E` | the folder with our `sitecustomize` |
 | `BROKERNAT_MAP`, `BROKERNAT_UNMAPPED` | that library and that module | rules, canonical; `fail` or `pass` |
@@ -43,7 +43,7 @@ _AGENT = re.compile(r"""\s*(?:"-javaagent:[^"]*brokernat-agent\.jar[^"]*"|-javaa
 _LONGEST: Final = 128 << 10
 """The maximum bytes of one variable, including its name and end: MAX_ARG_STRLEN, execve(2)."""
 _PRELOAD_NAME = "libbrokernat-preload.so"
-_HOOK_END = "/".join(HOOK_FOLDER.parts[-4:])
+_HOOK_SUFFIX = "/".join(HOOK_FOLDER.parts[-4:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def _other_libraries(value: str) -> str:
 
 
 def _other_paths(value: str) -> str:
-    return os.pathsep.join(path for path in value.split(os.pathsep) if not path.endswith(_HOOK_END))
+    return os.pathsep.join(path for path in value.split(os.pathsep) if not path.endswith(_HOOK_SUFFIX))
 
 
 def _joined(present: str, addition: str, separator: str) -> str:
@@ -152,8 +152,8 @@ def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None
         unmapped: overrides `unmapped` of the maps.
 
     Raises:
-        ConfigError: code `shared-addresses`, two maps exclude each other; code `needs-node-id`, a client cannot apply a
-            rule.
+        ConfigError: code `shared-addresses` if two maps exclude each other, code `needs-node-id` if a client cannot
+            apply a rule.
     """
     given = ((cluster.name, cluster.address_map) for cluster in clusters)
     maps = {name: address_map for name, address_map in given if address_map is not None and address_map.rules}
@@ -161,7 +161,7 @@ def map_of_process(clusters: Sequence[Cluster], unmapped: Unmapped | None = None
         return None
     owners = [name for name, address_map in maps.items() for _ in address_map.rules]
     rules = tuple(rule for address_map in maps.values() for rule in address_map.rules)
-    strict = len(maps) == len(clusters) and all(one.unmapped is Unmapped.FAIL for one in maps.values())
+    strict = len(maps) == len(clusters) and all(address_map.unmapped is Unmapped.FAIL for address_map in maps.values())
     merged = AddressMap(rules, unmapped or (Unmapped.FAIL if strict else Unmapped.PASS))
     canonical_text(merged)
     for finding in lint(merged):

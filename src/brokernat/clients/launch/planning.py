@@ -38,7 +38,7 @@ from brokernat.errors import ConfigError, Finding, MissingToolError, NotExecutab
 from brokernat.jvm import javaagent_option
 from brokernat.jvm.java import feature_of
 
-_WHO = {
+_CLIENTS_OF = {
     Way.JVM: "JVMs",
     Way.LIBRDKAFKA: "programs with librdkafka",
     Way.PYTHON: "kafka-python and aiokafka",
@@ -109,21 +109,21 @@ def plan(
     if recognised.kind in (Kind.SPARK, Kind.PYTHON) and any(cluster.tunnel is not None for cluster in clusters):
         spark_executors.refuse_other_hosts(recognised.kind, program.path, words, base)
     if address_map is not None:
-        injected, said = _injected(recognised, base, address_map)
+        injected, new_notes = _injected(recognised, base, address_map)
         changes += injected
-        notes += said
+        notes += new_notes
         notes += [Note(text, warning=True) for text in warnings(program, recognised, words)]
-        words, injected, said = _for_executors(recognised.kind, program.path, words, base, address_map, agent_path)
+        words, injected, new_notes = _for_executors(recognised.kind, program.path, words, base, address_map, agent_path)
         changes += injected
-        notes += said
+        notes += new_notes
     if with_client_properties:
         words, file = with_properties(words, clusters[0])
         files.append(file)
         notes.append(Note(f"{file.path} holds the {file.about}"))
     env.check_lengths(changes)
     final = {**base, **{change.name: change.value for change in changes if change.value is not None}}
-    gone = tuple(Change(name, None) for name in sorted(environ.keys() - final.keys()))
-    return Launch(program.path, words, recognised.kind, final, (*changes, *gone), tuple(files), tuple(notes))
+    removed = tuple(Change(name, None) for name in sorted(environ.keys() - final.keys()))
+    return Launch(program.path, words, recognised.kind, final, (*changes, *removed), tuple(files), tuple(notes))
 
 
 def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Launch:
@@ -139,7 +139,7 @@ def plan_without_map(command: Sequence[str], environ: Mapping[str, str]) -> Laun
 def _injected(
     recognised: Recognised, base: Mapping[str, str], address_map: AddressMap
 ) -> tuple[list[Change], list[Note]]:
-    """The changes for each way of the program's kind; a missing library is an error only if no other way works."""
+    """The changes for each way of the program's kind; a missing library is an error only for a kind with one way."""
     changes: list[Change] = []
     notes: list[Note] = []
     ways = WAYS[recognised.kind]
@@ -149,10 +149,10 @@ def _injected(
         except MissingToolError as missing:
             if len(ways) == 1:
                 raise
-            notes.append(Note(f"{_WHO[way]} get no map: {missing}", warning=True))
+            notes.append(Note(f"{_CLIENTS_OF[way]} get no map: {missing}", warning=True))
             continue
         changes.append(change)
-        notes.append(Note(f"{_WHO[way]} get the map by {change.name}"))
+        notes.append(Note(f"{_CLIENTS_OF[way]} get the map by {change.name}"))
     if ways != {Way.JVM}:
         changes += env.for_rules(address_map)
     return changes, [
@@ -195,12 +195,14 @@ def _change(way: Way, base: Mapping[str, str], address_map: AddressMap) -> Chang
 _OLDEST_JAVA = 11
 _JAVA_VERSION = re.compile(r'^JAVA_VERSION="?([^"\n]+)"?', re.MULTILINE)
 _JAVA_MODULES = re.compile(r'^MODULES="([^"\n]+)"', re.MULTILINE)
-_FOR_AGENTS = "java.instrument"
+_AGENT_MODULE = "java.instrument"
 # Python's options with a value in the next word.
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
-_BLIND = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
+_WITHOUT_SITECUSTOMIZE = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
 # Programs that start another one with a different environment.
-_STRIPPERS = frozenset({"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"})
+_ENVIRONMENT_CHANGERS = frozenset(
+    {"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"}
+)
 _ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
 
 
@@ -208,19 +210,19 @@ def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -
     """Reasons why the program may not get the map, each as a sentence.
 
     Raises:
-        ConfigError: code `java-too-old` or `java-without-agents`, this Java does not start with the agent.
+        ConfigError: code `java-too-old` or `java-without-agents`: this Java does not start with the agent.
     """
     if recognised.kind is Kind.JAVA:
         _refuse_java(program)
     if recognised.kind is Kind.PYTHON:
         words = [*program.interpreter, *command] if program.interpreter else [*command]
-        if flag := _blind_flag(words[1:]):
+        if flag := _flag_without_sitecustomize(words[1:]):
             yield (
                 f"Python with {flag} reads no sitecustomize from PYTHONPATH: kafka-python and aiokafka get no map, "
                 "librdkafka and PySpark do"
             )
     name = program.path.name
-    if name in _STRIPPERS:
+    if name in _ENVIRONMENT_CHANGERS:
         yield f"{name} starts programs with another environment: put `brokernat exec` after it, not before"
     if name == "env" and any(map(_ENV_EMPTY.fullmatch, _options(command))):
         yield "env removes all variables, also the map: put `brokernat exec` after it, not before"
@@ -229,7 +231,7 @@ def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -
         yield "it mentions librdkafka but is not linked to it: if librdkafka is built in, it gets no map"
 
 
-def _blind_flag(words: Sequence[str]) -> str | None:
+def _flag_without_sitecustomize(words: Sequence[str]) -> str | None:
     """The option of Python that disables the hook; options end at the script, `-c` or `-m`."""
     left = iter(words)
     for word in left:
@@ -237,7 +239,7 @@ def _blind_flag(words: Sequence[str]) -> str | None:
             return None
         if word in _WITH_VALUE:
             next(left, None)
-        elif _BLIND.fullmatch(word):
+        elif _WITHOUT_SITECUSTOMIZE.fullmatch(word):
             return word
     return None
 
@@ -258,9 +260,9 @@ def _refuse_java(program: Program) -> None:
         message = f"`{program.path}` is Java {version[1]}, and the agent needs {_OLDEST_JAVA}"
         hint = f"run the program with a Java {_OLDEST_JAVA} or newer; Kafka clients of every version run there"
         raise ConfigError(Finding("java-too-old", message, hint))
-    if modules and _FOR_AGENTS not in modules[1].split():
-        message = f"`{program.path}` was built without the module {_FOR_AGENTS} and does not start with an agent"
-        hint = f"rebuild it with `jlink --add-modules ...,{_FOR_AGENTS}`, or run the program with a complete JDK"
+    if modules and _AGENT_MODULE not in modules[1].split():
+        message = f"`{program.path}` was built without the module {_AGENT_MODULE} and does not start with an agent"
+        hint = f"rebuild it with `jlink --add-modules ...,{_AGENT_MODULE}`, or run the program with a complete JDK"
         raise ConfigError(Finding("java-without-agents", message, hint))
 
 
@@ -272,10 +274,10 @@ def replace_process(launch: Launch) -> NoReturn:
 
     Raises:
         NotExecutableError: the kernel does not start the program.
-        ConfigError: code `descriptor-taken`, the descriptor for a file is in use.
+        ConfigError: code `descriptor-taken`: the descriptor for a file is in use.
     """
     for file in launch.files:
-        _hand_over(file)
+        _create_in_memory(file)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     path = str(launch.program)
@@ -288,35 +290,35 @@ def replace_process(launch: Launch) -> NoReturn:
     os.execve(_SHELL, [_SHELL, path, *launch.command[1:]], launch.environment)  # noqa: S606
 
 
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-_OF_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+_TERMINAL_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
 
 
 def run_process(launch: Launch) -> int:
-    """Start the child and wait for its end; the result is its exit code, or 128 and the number of its signal.
+    """Start the child and wait for its end. Returns its exit code, or 128 plus the number of the signal that ended it.
 
     Raises:
         NotExecutableError: the kernel does not start the program.
-        ConfigError: code `descriptor-taken`, the descriptor for a file is in use.
+        ConfigError: code `descriptor-taken`: the descriptor for a file is in use.
     """
     for file in launch.files:
-        _hand_over(file)
+        _create_in_memory(file)
     children: list[subprocess.Popen[bytes]] = []
-    early: list[int] = []
+    pending: list[int] = []
 
-    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    def forward(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         # The terminal sends its signals to the child directly.
-        if not (number in _OF_THE_TERMINAL and _in_foreground()):
-            early.append(number)
+        if not (number in _TERMINAL_SIGNALS and _in_foreground()):
+            pending.append(number)
             send()
 
     def send() -> None:
-        while children and early:
-            children[0].send_signal(early.pop(0))
+        while children and pending:
+            children[0].send_signal(pending.pop(0))
 
     # Ignored signals, as under `nohup`, stay ignored in the child.
-    passed_on = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, pass_on) for number in passed_on}
+    forwarded = [number for number in _FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, forward) for number in forwarded}
     try:
         children.append(_started(launch))
         # A signal may arrive when the child already runs but its pid is not stored yet.
@@ -351,12 +353,12 @@ def _in_foreground() -> bool:
         os.close(terminal)
 
 
-def _hand_over(file: PropertyFile) -> None:
-    """Create the file in memory; other users cannot read it, and it exists until the last process closes it."""
+def _create_in_memory(file: PropertyFile) -> None:
+    """Create the file in memory. Other users cannot read it, and it exists until the last process closes it."""
     anonymous = os.memfd_create("brokernat-client-properties", os.MFD_CLOEXEC)
     os.fchmod(anonymous, 0o600)
     os.write(anonymous, file.text.encode())
-    # The lowest free descriptor from there on, kept open across execve.
-    if (got := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
-        os.close(got)
+    # F_DUPFD returns the lowest free descriptor from this number on; it stays open across execve.
+    if (duplicate := fcntl.fcntl(anonymous, fcntl.F_DUPFD, file.descriptor)) != file.descriptor:
+        os.close(duplicate)
         raise ConfigError(Finding("descriptor-taken", f"file descriptor {file.descriptor} is in use already"))

@@ -50,7 +50,7 @@ class Program:
     """An executable file."""
 
     path: Path
-    """Absolute, with links: a virtual environment's Python is recognised by its link."""
+    """Absolute, links are not resolved: the Python of a virtual environment is a link."""
     head: bytes
     """The first 64 KiB."""
 
@@ -81,14 +81,14 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
     if not word:
         raise ProgramNotFoundError("the command's first word is empty")
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    places = [Path(word)] if "/" in word else [Path(folder or ".") / word for folder in folders]
-    existing = [place for place in places if place.is_file()]
+    candidates = [Path(word)] if "/" in word else [Path(folder or ".") / word for folder in folders]
+    existing = [path for path in candidates if path.is_file()]
     if not existing:
         if "/" in word and Path(word).is_dir():
             raise NotExecutableError(f"`{word}` is a directory")
         where = "" if "/" in word else "in the folders of PATH"
         raise ProgramNotFoundError(f"`{word}` is not found{where}")
-    chosen = next((place for place in existing if os.access(place, os.X_OK)), None)
+    chosen = next((path for path in existing if os.access(path, os.X_OK)), None)
     if chosen is None:
         hint = f"chmod +x {existing[0]}, or put its interpreter in front"
         raise NotExecutableError(f"`{existing[0]}` is not executable", hint=hint)
@@ -159,7 +159,7 @@ def recognise(program: Program) -> Recognised:
     """The kind of `program`.
 
     Raises:
-        ConfigError: code `out-of-reach`, no way of injection works.
+        ConfigError: code `out-of-reach`: no way of injection works.
     """
     name = program.path.name
     named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)
@@ -260,41 +260,47 @@ def read_elf(path: Path) -> Elf | None:
 
 
 def _read(data: mmap.mmap) -> Elf:
-    wide, order = data[4] == 2, "<" if data[5] == 1 else ">"  # ELFCLASS64, ELFDATA2LSB
-    segments = list(_segments(data, order, wide=wide))
-    interpreter = next((_text(data, one.offset) for one in segments if one.kind == _INTERPRETER), None)
+    is_64_bit, order = data[4] == 2, "<" if data[5] == 1 else ">"  # ELFCLASS64, ELFDATA2LSB
+    segments = list(_segments(data, order, is_64_bit=is_64_bit))
+    interpreter = next((_text(data, segment.offset) for segment in segments if segment.kind == _INTERPRETER), None)
     return Elf(
         interpreter=interpreter,
-        needed=tuple(_needed(data, segments, f"{order}{'qQ' if wide else 'iI'}")),
+        needed=tuple(_needed(data, segments, f"{order}{'qQ' if is_64_bit else 'iI'}")),
         go=data.find(_GO_MARK) >= 0,
         mentions_rdkafka=data.find(b"rd_kafka_new") >= 0,
     )
 
 
-def _segments(data: mmap.mmap, order: str, *, wide: bool) -> Iterator[_Segment]:
-    (start,) = struct.unpack_from(f"{order}{'Q' if wide else 'I'}", data, 32 if wide else 28)
-    size, count = struct.unpack_from(f"{order}HH", data, 54 if wide else 42)
-    for place in range(start, start + size * count, size):
-        if wide:
-            kind, _, offset, address, _, length = struct.unpack_from(f"{order}IIQQQQ", data, place)
+def _segments(data: mmap.mmap, order: str, *, is_64_bit: bool) -> Iterator[_Segment]:
+    (start,) = struct.unpack_from(f"{order}{'Q' if is_64_bit else 'I'}", data, 32 if is_64_bit else 28)
+    size, count = struct.unpack_from(f"{order}HH", data, 54 if is_64_bit else 42)
+    for position in range(start, start + size * count, size):
+        if is_64_bit:
+            kind, _, offset, address, _, length = struct.unpack_from(f"{order}IIQQQQ", data, position)
         else:
-            kind, offset, address, _, length = struct.unpack_from(f"{order}IIIII", data, place)
+            kind, offset, address, _, length = struct.unpack_from(f"{order}IIIII", data, position)
         yield _Segment(kind, offset, address, length)
 
 
 def _needed(data: mmap.mmap, segments: list[_Segment], entry: str) -> Iterator[str]:
-    """The dynamic section is pairs of a tag and a value; names are offsets into a table given by its address."""
-    dynamic = next((one for one in segments if one.kind == _DYNAMIC), None)
+    """The needed libraries. The dynamic section has pairs of a tag and a value; a name is an offset into a table, which
+    is given by its address in memory."""
+    dynamic = next((segment for segment in segments if segment.kind == _DYNAMIC), None)
     if dynamic is None:
         return
     pairs = list(struct.iter_unpack(entry, data[dynamic.offset : dynamic.offset + dynamic.size]))
     table = next((value for tag, value in pairs if tag == _STRING_TABLE), None)
-    home = next(
-        (one for one in segments if one.kind == _LOAD and table and one.address <= table < one.address + one.size), None
+    segment = next(
+        (
+            each
+            for each in segments
+            if each.kind == _LOAD and table and each.address <= table < each.address + each.size
+        ),
+        None,
     )
-    if table is None or home is None:
+    if table is None or segment is None:
         return
-    names = table - home.address + home.offset
+    names = table - segment.address + segment.offset
     yield from (_text(data, names + value) for tag, value in pairs if tag == _NEEDED)
 
 

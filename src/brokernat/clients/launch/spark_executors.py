@@ -85,7 +85,7 @@ def with_executors(
         command: the command line.
         environ: the child's environment.
         address_map: the map of every executor.
-        jar: the agent's absolute path on every host; None if the user gives none.
+        jar: the agent's absolute path on every host; None without `--agent-path`.
 
     Raises:
         ConfigError: a relative path, a job on other hosts that needs a path, unparsable options.
@@ -103,19 +103,19 @@ def with_executors(
         additions = in_containers(address_map, driver=in_cluster_mode)
         means = "get the agent from YARN, in the working directory of each container"
     elif _elsewhere(present):
-        _refuse_what_only_a_path_serves(present, rest if is_submit else command[1:])
+        _refuse_without_path(present, rest if is_submit else command[1:])
         additions, means = shipped(address_map), "get the agent from Spark, by --jars and a plugin"
     else:
         return SparkWords(tuple(command), submit_args, "")
-    words = [word for one in additions for word in one.words(present)]
-    added = shlex.join(word for one in additions for word in one.words({}))
+    words = [word for addition in additions for word in addition.words(present)]
+    added = shlex.join(word for addition in additions for word in addition.words({}))
     if is_submit:
         return SparkWords((command[0], *own, *words, *rest), submit_args, added, means)
     return SparkWords(tuple(command), shlex.join([*own, *words, *rest]), added, means)
 
 
 def refuse_other_hosts(kind: Kind, program: Path, command: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Refuse executors on other hosts for a cluster behind a tunnel; does not see a master in the job's code.
+    """Refuse executors on other hosts for a cluster behind a tunnel. A master that the job's code sets is not detected.
 
     Raises:
         ConfigError: code `executors-elsewhere`.
@@ -135,12 +135,12 @@ def _options(
 
 
 def _elsewhere(present: Mapping[str, str]) -> bool:
-    """Whether executors run on other hosts, as far as the options show; does not see a master in the job's code."""
+    """Whether executors run on other hosts, by the options. A master that the job's code sets is not detected."""
     master = present.get("spark.master", "")
     return bool(master) and not runs_on_this_machine(master)
 
 
-def _refuse_what_only_a_path_serves(present: Mapping[str, str], words: Sequence[str]) -> None:
+def _refuse_without_path(present: Mapping[str, str], words: Sequence[str]) -> None:
     if present.get(_DEPLOY_MODE) == "cluster":
         in_pods = present["spark.master"].startswith("k8s:")
         by = "in a pod" if in_pods else "by a worker"
@@ -159,12 +159,12 @@ def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     try:
         words = shlex.split(environ.get(SUBMIT_ARGS, ""))
     except ValueError:
-        # Not brokernat's value; it matters only to Spark.
+        # brokernat did not write this value, so nothing is removed; if Spark reads it, the error is reported there.
         return dict(environ)
     kept: list[str] = []
-    left = iter(words)
-    for option in left:
-        value = next(left, None) if option in ("--conf", "--jars") else None
+    remaining = iter(words)
+    for option in remaining:
+        value = next(remaining, None) if option in ("--conf", "--jars") else None
         if value is None:
             kept.append(option)
         elif rest := theirs(option, value):
@@ -229,14 +229,15 @@ class Addition:
 
 
 def by_path(jar: str, address_map: AddressMap, *, driver: bool) -> list[Addition]:
-    """Executors, and with `driver` the driver, start with the agent at the path `jar` on their hosts."""
+    """Additions with which executors, and with `driver` also the driver, start with the agent at the path `jar`."""
     option = f"-javaagent:{jar}={agent_argument(address_map)}"
     names = [EXECUTOR_OPTIONS, *([DRIVER_OPTIONS] if driver else [])]
     return [Addition(name, option, " ") for name in names]
 
 
 def in_containers(address_map: AddressMap, *, driver: bool) -> list[Addition]:
-    """YARN puts the agent's jar into each container, which starts with it; with `driver` also the driver's.
+    """Additions with which YARN puts the agent's jar into each container, and the executors, with `driver` also the
+    driver, start with it.
 
     Raises:
         MissingToolError: the jar was not built.
@@ -246,7 +247,7 @@ def in_containers(address_map: AddressMap, *, driver: bool) -> list[Addition]:
 
 
 def shipped(address_map: AddressMap) -> list[Addition]:
-    """Spark ships the agent's jar, and the plugin in it loads the agent into each executor.
+    """Additions with which Spark ships the agent's jar, and the plugin in it loads the agent into each executor.
 
     Raises:
         MissingToolError: the jar was not built.
@@ -289,4 +290,4 @@ _CLEAN: Final = {
     f"{_EXECUTOR_ENV}{MAP}": _nothing,
     f"{_EXECUTOR_ENV}{UNMAPPED}": _nothing,
 }
-"""For each extended setting, the function that removes the addition."""
+"""For each extended setting, the function that removes brokernat's addition."""

@@ -46,11 +46,11 @@ def preload_library() -> Path:
 def _library(name: str) -> Path:
     library = Path(str(importlib.resources.files("brokernat.clients.librdkafka") / "_native" / name))
     if not library.is_file():
-        raise MissingToolError(f"this installation has no librdkafka plug-in: no {library}", hint=_how_to_get_it())
+        raise MissingToolError(f"this installation has no librdkafka plug-in: no {library}", hint=_install_hint())
     return library.absolute()
 
 
-def _how_to_get_it() -> str:
+def _install_hint() -> str:
     if not sys.platform.startswith("linux"):
         return "the plug-in is for Linux; on other systems use a Java client, kafka-python or aiokafka"
     if _SOURCES.is_dir():
@@ -70,7 +70,7 @@ _OIDC = {
 
 
 def _buffer(text: str) -> str:
-    # Kafka's -1, the default of the operating system, is 0 here.
+    # Kafka's -1 means the default of the operating system; in librdkafka that is 0.
     return str(max(0, integer(text)))
 
 
@@ -129,8 +129,8 @@ TABLE = Table("librdkafka", ENTRIES)
 
 
 def properties(cluster: Cluster, given: Container[str] = ()) -> dict[str, str]:
-    """The properties of a client for a cluster, in librdkafka's names and in the order to set them. They hold revealed
-    secrets: never log them. Without a map the plug-in is omitted.
+    """The properties of a client for a cluster, in librdkafka's names and in the order to set them. They contain
+    revealed secrets: never log them. Without a map the plug-in is omitted.
 
     Args:
         cluster: the cluster, from the file or made in the program.

@@ -1,7 +1,7 @@
 """`configure`: sets everything on the session builder that must be known before Spark's JVM starts.
 
-It first refuses what cannot work (Spark Connect, a JVM that runs without our jars, a relative path), then chooses
-loader and connector, then prepares Java. It changes the builder last, so an error leaves it unchanged.
+It first refuses what cannot work (Spark Connect, a JVM that runs without brokernat's jars, a relative path), then
+chooses loader and connector, then prepares Java. It changes the builder last, so an error leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def configure(
         ConfigError: Spark Connect, an unsupported PySpark, a JVM that already runs without the jars, a path that cannot
             work, a rule that a client cannot apply, a tunnel that executors on other hosts cannot reach.
         MissingToolError: no suitable Java, no agent jar, or no available connector.
-        AlteredFileError: a connector's jar does not have its known SHA-256.
+        AlteredFileError: the SHA-256 of a connector's jar is not the expected one.
     """
     options = environment.builder_options(builder)
     environment.refuse_connect(options, os.environ)
@@ -102,15 +102,15 @@ def configure(
 
 
 def as_clusters(clusters: Clusters) -> tuple[Cluster, ...]:
-    """The clusters of both forms."""
+    """The clusters as a tuple, from a mapping or an iterable."""
     return tuple(clusters.values() if isinstance(clusters, Mapping) else clusters)
 
 
 def brings_connector(present: Mapping[str, str]) -> bool:
     """Whether the user's settings already name a Kafka connector."""
-    # spark-submit --jars is the last one on YARN.
-    places = ("spark.jars", "spark.jars.packages", "spark.yarn.dist.jars")
-    found = any("spark-sql-kafka-0-10" in present.get(place, "") for place in places)
+    # On YARN `--jars` of spark-submit is stored in `spark.yarn.dist.jars`.
+    names = ("spark.jars", "spark.jars.packages", "spark.yarn.dist.jars")
+    found = any("spark-sql-kafka-0-10" in present.get(name, "") for name in names)
     if found:
         log.info("using the Kafka connector that the settings name")
     return found
@@ -119,7 +119,7 @@ def brings_connector(present: Mapping[str, str]) -> bool:
 def _refuse_unprepared(jvm: Any, choice: LoaderChoice) -> None:
     from pyspark import SparkContext
 
-    active = SparkContext._active_spark_context  # noqa: SLF001 - it has no reader
+    active = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no public access to it
     if active is not None and active.getConf().get(LOADER_KEY) != choice.loader.value:
         raise _too_late(
             "a Spark session is running in this process already, and its executors have started without the agent",

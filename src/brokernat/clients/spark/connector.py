@@ -67,15 +67,16 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
     Raises:
         ConfigError: the Spark is not supported.
         MissingToolError: no combination can be resolved; lists the attempts.
-        AlteredFileError: a jar does not have its known SHA-256.
+        AlteredFileError: the SHA-256 of a jar is not the expected one.
     """
     release = release_of(spark) if isinstance(spark, str) else spark
-    memory = _Memory(cache_dir() / "connectors.json")
+    memory = _MissingCombinations(cache_dir() / "connectors.json")
     wanted, *others = candidates(release, connector_version)
-    untried = [one for one in (wanted, *others) if one not in memory.missing] or [wanted, *others]
+    all_candidates = (wanted, *others)
+    attempts = [candidate for candidate in all_candidates if candidate not in memory.missing] or all_candidates
     failures: dict[Combination, MissingToolError] = {}
     unreachable = False
-    for combination in untried:
+    for combination in attempts:
         try:
             jars = _resolve(combination, only_cached=unreachable)
         except MissingToolError as missing:
@@ -84,21 +85,23 @@ def connector_jars(spark: SparkRelease | str, connector_version: str | None = No
             continue
         verify(jars)
         if combination != wanted:
-            # Stored only now: if nothing resolves, the network is a more likely cause than the repository.
+            # Stored only after a success: if nothing resolves, the network is a more likely cause than the repository.
             memory.add(failures)
-            seen = ", tested with this PySpark" if combination == nearest_known(release).combination else ""
-            log.warning("PySpark %s: the %s is not available; using %s%s", release.version, wanted, combination, seen)
+            tested = ", tested with this PySpark" if combination == nearest_known(release).combination else ""
+            log.warning("PySpark %s: the %s is not available; using %s%s", release.version, wanted, combination, tested)
         return ConnectorJars(combination, jars, fallback=combination != wanted)
     if unreachable:
         known = nearest_known(release)
-        wanted_jars = known.coordinates if known.combination in untried else wanted.coordinates
+        wanted_jars = known.coordinates if known.combination in attempts else wanted.coordinates
         raise MissingToolError(
             f"no Kafka connector for PySpark {release.version}: the repository cannot be reached, and "
             f"the cache {cache_dir()} lacks\n" + "\n".join(f"  {coordinate}" for coordinate in wanted_jars),
             hint=_CLOSED_NETWORK,
         )
     tried = "\n".join(f"{combination}: {missing.message}" for combination, missing in failures.items())
-    raise MissingToolError(f"no Kafka connector for PySpark {release.version}\n{tried}", hint=failures[untried[0]].hint)
+    raise MissingToolError(
+        f"no Kafka connector for PySpark {release.version}\n{tried}", hint=failures[attempts[0]].hint
+    )
 
 
 def candidates(release: SparkRelease, connector_version: str | None = None) -> tuple[Combination, ...]:
@@ -115,10 +118,10 @@ def candidates(release: SparkRelease, connector_version: str | None = None) -> t
 
 
 def verify(jars: Iterable[Path]) -> None:
-    """Compare each jar with the known sum for its name; logs names without one.
+    """Compare each jar with the known SHA-256 for its name; logs the names without one.
 
     Raises:
-        AlteredFileError: a jar has another content; names it, its sum and the known one.
+        AlteredFileError: a jar has another content; names the jar, its SHA-256 and the expected one.
     """
     unknown: list[str] = []
     for jar in jars:
@@ -138,26 +141,26 @@ def verify(jars: Iterable[Path]) -> None:
 
 
 def never_ask_for(combinations: Iterable[Combination]) -> None:
-    """Store these as missing, for a machine without a repository."""
-    _Memory(cache_dir() / "connectors.json").add(combinations, math.inf)
+    """Stores the combinations as missing for ever, for a machine without a repository."""
+    _MissingCombinations(cache_dir() / "connectors.json").add(combinations, math.inf)
 
 
 def _resolve(combination: Combination, *, only_cached: bool) -> tuple[Path, ...]:
     connector, token_provider = combination.coordinates
     exclude = [pattern.format(scala=combination.scala) for pattern in _IN_SPARK]
-    # The token provider first: it is small, and missing more often.
+    # The token provider first, because it is small and missing more often.
     tokens = resolve([token_provider], transitive=False, only_cached=only_cached)
     return (*resolve([connector], exclude=exclude, only_cached=only_cached), *tokens)
 
 
-class _Memory:
-    """The combinations that a repository did not have, for a day; a file that cannot be read counts as empty."""
+class _MissingCombinations:
+    """The combinations that a repository did not have, stored for a day; an unreadable file counts as empty."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         try:
-            seen = json.loads(file.read_text())
-            self._until = {Combination(*names): float(until) for *names, until in seen}
+            rows = json.loads(file.read_text())
+            self._until = {Combination(*names): float(until) for *names, until in rows}
         except (OSError, ValueError, TypeError):
             self._until = {}
 
@@ -169,10 +172,10 @@ class _Memory:
     def add(self, combinations: Iterable[Combination], seconds: float = _REMEMBER_SECONDS) -> None:
         until = time.time() + seconds
         self._until |= dict.fromkeys(combinations, until)
-        rows = [[*astuple(one), until] for one, until in sorted(self._until.items())]
-        work = self._file.with_suffix(f".{os.getpid()}")
-        # A read-only cache stores nothing, and the repository is queried again.
+        rows = [[*astuple(combination), until] for combination, until in sorted(self._until.items())]
+        temporary = self._file.with_suffix(f".{os.getpid()}")
+        # With a read-only cache nothing is stored, and the next start queries the repository again.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            work.write_text(json.dumps(rows))
-            exchange(work, self._file)
+            temporary.write_text(json.dumps(rows))
+            exchange(temporary, self._file)

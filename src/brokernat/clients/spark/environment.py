@@ -30,7 +30,7 @@ _OPTION_KEYS = {"--master": "spark.master", "--jars": "spark.jars", "--packages"
 
 def builder_options(builder: SparkSession.Builder) -> dict[str, str]:
     """The settings of the builder so far."""
-    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001 - it has no reader
+    return {name: str(value) for name, value in builder._options.items()}  # noqa: SLF001 - PySpark has no public access to it
 
 
 def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> None:
@@ -39,13 +39,13 @@ def refuse_connect(options: Mapping[str, str], environ: Mapping[str, str]) -> No
     Raises:
         ConfigError: the builder or the environment selects Spark Connect.
     """
-    asks = {
+    connect_settings = {
         "builder.remote(...)": options.get("spark.remote"),
         "SPARK_REMOTE": environ.get("SPARK_REMOTE"),
         "spark.api.mode=connect": options.get("spark.api.mode", environ.get("SPARK_API_MODE", "")).lower() == "connect",
         "SPARK_CONNECT_MODE_ENABLED": environ.get("SPARK_CONNECT_MODE_ENABLED"),
     }
-    if found := next((name for name, set_ in asks.items() if set_), None):
+    if found := next((name for name, set_ in connect_settings.items() if set_), None):
         raise connect_error(found)
 
 
@@ -68,7 +68,7 @@ def launch_settings(options: Mapping[str, str], environ: Mapping[str, str], spar
 def submitted_settings(jvm: Any) -> dict[str, str]:
     """The settings with which the running JVM was started."""
     pairs = jvm.org.apache.spark.SparkConf(True).getAll()
-    return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - that is what a Scala pair has
+    return {pair._1(): pair._2() for pair in pairs}  # noqa: SLF001 - the methods of Scala's Tuple2
 
 
 def installed_spark() -> SparkRelease:
@@ -76,7 +76,7 @@ def installed_spark() -> SparkRelease:
 
     Raises:
         MissingToolError: PySpark is not installed.
-        ConfigError: it is not supported.
+        ConfigError: its version is not supported.
     """
     try:
         from pyspark.version import __version__
@@ -103,11 +103,11 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
     Raises:
         ConfigError: it sets one of `needed` to another value.
     """
-    hidden = sorted(name for name, value in submit_arguments(environ).items() if needed.get(name, value) != value)
-    if hidden:
+    overridden = sorted(name for name, value in submit_arguments(environ).items() if needed.get(name, value) != value)
+    if overridden:
         raise _refused(
             "submit-args",
-            f"PYSPARK_SUBMIT_ARGS sets {', '.join(hidden)}, which overrides the builder",
+            f"PYSPARK_SUBMIT_ARGS sets {', '.join(overridden)}, which overrides the builder",
             "move it to builder.config(...), where brokernat adds its own values",
         )
 

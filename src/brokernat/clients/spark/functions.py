@@ -27,7 +27,7 @@ _SCALARS |= {"timestamp_ntz", "tinyint", "variant"}
 
 
 def call(spark: SparkSession, function: str, settings: tuple[str, ...], *arguments: Column) -> Column:
-    """A function of `brokernat-spark.jar`, applied.
+    """The column that a function of `brokernat-spark.jar` computes from the arguments.
 
     Raises:
         MissingToolError: the session has started without the jar.
@@ -115,7 +115,7 @@ def _reserved(schema: StructType) -> list[Finding]:
 
 
 def _unreadable(declared: DataType) -> str | None:
-    """The part of a type that cannot be parsed from JSON, None if there is none."""
+    """The part of a type that cannot be parsed from JSON; None if all of it can."""
     from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
     match declared:

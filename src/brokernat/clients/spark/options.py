@@ -1,9 +1,9 @@
 """The options of Spark's Kafka source and sink for one cluster.
 
 Spark passes every option `kafka.NAME` to the Kafka client as `NAME`, on the driver and on the executors. There are
-three layers, of which the later wins: the settings of the cluster's profile, the loader of the agent, the cluster's own
-properties. Spark refuses some properties of a plain client (`KafkaSourceProvider.validateGeneralOptions`): they are
-left out, with a log line.
+three layers, and a later one overrides the earlier ones: the settings of the cluster's profile, the loader of the
+agent, the cluster's own properties. Spark refuses some properties of a plain client
+(`KafkaSourceProvider.validateGeneralOptions`); they are left out, with a log line.
 
 A profile is chosen by the round-trip time. `auto` means `lan` until the time is measured: `brokernat pipeline check`
 and `run` measure it. Settings without a cost in a LAN are in both profiles; `wan` adds larger requests, because each
@@ -110,7 +110,7 @@ REFUSED_BY_SPARK: Mapping[Role, frozenset[str]] = {
     Role.SINK: frozenset({"key.serializer", "value.serializer"}),
 }
 
-# A class that the user's list omits is not added again.
+# Only the default for a missing list: if the user's list omits this class, it is not added.
 KAFKA_DEFAULT_REPORTERS = "org.apache.kafka.common.metrics.JmxReporter"
 
 
@@ -121,13 +121,13 @@ def kafka_options(cluster: Cluster, *, role: Role | None = None, loader: Loader 
         cluster: the cluster, from the file or made in the program.
         role: adds the defaults of that end and leaves out the properties that Spark refuses there. None works for
             both ends.
-        loader: what loads the agent; by default the loader of the running session.
+        loader: the loader of the agent; by default that of the running session.
 
     Returns:
-        Options with the prefix `kafka.`. They hold revealed secrets: never log them.
+        Options with the prefix `kafka.`. They contain revealed secrets: never log them.
 
     Raises:
-        ConfigError: code `needs-node-id`: the map holds a rule that a client cannot apply.
+        ConfigError: code `needs-node-id`: the map has a rule that a client cannot apply.
     """
     return {f"kafka.{name}": value for name, value in client_properties(cluster, role=role, loader=loader).items()}
 

@@ -75,7 +75,7 @@ HEADINGS = ("executor", "host", "cluster", "node", "advertised", "dialled", "out
 
 @dataclass(frozen=True)
 class Proof:
-    """All rows, the executors that did not answer, and notes that are not faults."""
+    """All rows, the executors that did not answer, and notes that do not fail the proof."""
 
     rows: tuple[ProofRow, ...]
     missing: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class Proof:
         if self.unregistered:
             hints.append(_NO_CORES)
         if self.missing:
-            hints.append(_SILENT)
+            hints.append(_NO_ANSWER)
         return "; ".join((*hints, *self.notes)) or None
 
 
@@ -209,7 +209,7 @@ def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
 
 
 def notes_of(answer: Answer) -> tuple[str, ...]:
-    """Notes that are not faults: several Kafka clients on one class path."""
+    """Notes that do not fail the proof: several Kafka clients on one class path."""
     copies = answer.get("kafka_clients", ())
     if len(copies) < 2:
         return ()
@@ -273,7 +273,7 @@ _HINTS = {
 _NO_CORES = (
     "does the cluster have free cores and memory? do the executors start? see the application's page at the master"
 )
-_SILENT = "is the executor busy or stuck while starting? see its log, or set a longer timeout"
+_NO_ANSWER = "is the executor busy or stuck while starting? see its log, or set a longer timeout"
 
 
 def _cells(row: ProofRow) -> tuple[str, ...]:

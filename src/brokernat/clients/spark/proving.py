@@ -78,9 +78,9 @@ def prove(
     unregistered = 0
     if questions and not session.is_local:
         expected = executors if executors is not None else int(spark.conf.get("spark.executor.instances", None) or 1)
-        found = query_executors(session, questions, timeout=timeout, at_least=expected)
-        rows, notes = (*rows, *found.rows), (*notes, *found.notes)
-        missing, unregistered = found.missing, found.unregistered
+        of_executors = query_executors(session, questions, timeout=timeout, at_least=expected)
+        rows, notes = (*rows, *of_executors.rows), (*notes, *of_executors.notes)
+        missing, unregistered = of_executors.missing, of_executors.unregistered
     for note in dict.fromkeys(notes):
         log.warning("%s", note)
     return Proof(rows, missing, tuple(dict.fromkeys(notes)), unregistered)
@@ -117,7 +117,7 @@ def watch(
     questions, _, _ = query_driver(session, as_clusters(clusters), topics or {})
     ended = threading.Event()
 
-    def look() -> None:
+    def prove_new_executors() -> None:
         from py4j.protocol import Py4JError
 
         known = set(proof.executors)
@@ -125,20 +125,20 @@ def watch(
             try:
                 if session.executors().keys() <= known:
                     continue
-                found = query_executors(session, questions, timeout=timeout, proved=frozenset(known))
+                result = query_executors(session, questions, timeout=timeout, proved=frozenset(known))
             except (Py4JError, OSError) as problem:
                 # The session is ending, so there are no executors to query.
                 log.debug("cannot list new executors: %s", type(problem).__name__)
                 continue
-            known |= found.executors | set(found.missing)
-            if found.ok:
-                log.info("new executors have the map: %s", ", ".join(sorted(found.executors)))
+            known |= result.executors | set(result.missing)
+            if result.ok:
+                log.info("new executors have the map: %s", ", ".join(sorted(result.executors)))
                 if on_success:
-                    on_success(found)
-            elif found.rows or found.missing:
-                on_failure(found)
+                    on_success(result)
+            elif result.rows or result.missing:
+                on_failure(result)
 
-    thread = threading.Thread(target=look, name="brokernat-watch", daemon=True)
+    thread = threading.Thread(target=prove_new_executors, name="brokernat-watch", daemon=True)
     thread.start()
     try:
         yield
@@ -170,7 +170,7 @@ def query_driver(
             continue
         loader = session.spark.conf.get(LOADER_KEY, None)
         properties = client_properties(cluster, loader=Loader(loader) if loader else None)
-        found = _discovered(session, properties, ",".join(topics.get(cluster.name, ())))
+        found = _discover(session, properties, ",".join(topics.get(cluster.name, ())))
         if "cause" in found:
             rows.append(discovery_row(found, cluster.name, mapped=bool(_fingerprint(cluster))))
             continue
@@ -185,7 +185,7 @@ def query_driver(
     return tuple(questions), tuple(rows), notes
 
 
-def _discovered(session: ClassicSession, properties: dict[str, str], topics: str) -> Answer:
+def _discover(session: ClassicSession, properties: dict[str, str], topics: str) -> Answer:
     """The nodes of a cluster, in at most two attempts: the first load of Kafka's classes on a busy machine may exceed
     the short timeouts, although a bootstrap server is reachable.
     """
@@ -205,7 +205,7 @@ def query_executors(
     proved: frozenset[str] = frozenset(),
 ) -> Proof:
     """Query registered executors that are not in `proved` until all have answered, for at most `timeout` seconds."""
-    heard: dict[tuple[str, int], Answer] = {}
+    answers: dict[tuple[str, int], Answer] = {}
     running: dict[tuple[str, int], Any] = {}
     deadline = time.monotonic() + timeout
     registered: dict[str, str] = {}
@@ -213,35 +213,35 @@ def query_executors(
         while True:
             registered = {name: host for name, host in session.executors().items() if name not in proved}
             wanted = {(name, number) for name in registered for number in range(len(questions))}
-            _collect(running, heard)
-            if (wanted <= heard.keys() and len(registered) >= at_least) or time.monotonic() > deadline:
+            _collect(running, answers)
+            if (wanted <= answers.keys() and len(registered) >= at_least) or time.monotonic() > deadline:
                 break
-            for name, number in sorted(wanted - heard.keys() - running.keys()):
-                # The scheduler knows it, but not yet the status store: a task needs its host for placement.
+            for name, number in sorted(wanted - answers.keys() - running.keys()):
+                # The task needs the host for its placement; the scheduler knows an executor before its host is known.
                 if host := registered[name]:
                     running[name, number] = session.run_on(name, host, questions[number].function)
             time.sleep(_POLL_SECONDS)
     finally:
         for job in running.values():
             job.cancel(True)
-    heard = {key: answer for key, answer in heard.items() if key[0] not in proved}
-    silent = {name for name, number in wanted - heard.keys()}
+    answers = {key: answer for key, answer in answers.items() if key[0] not in proved}
+    unanswered = {name for name, number in wanted - answers.keys()}
     rows: list[ProofRow] = []
-    for (_, number), answer in sorted(heard.items(), key=lambda item: item[0]):
+    for (_, number), answer in sorted(answers.items(), key=lambda item: item[0]):
         rows.extend(rows_of(answer, questions[number].expected))
-    notes = [note for answer in heard.values() for note in notes_of(answer)]
-    return Proof(tuple(rows), tuple(sorted(silent)), tuple(notes), max(0, at_least - len(registered)))
+    notes = [note for answer in answers.values() for note in notes_of(answer)]
+    return Proof(tuple(rows), tuple(sorted(unanswered)), tuple(notes), max(0, at_least - len(registered)))
 
 
-def _collect(running: dict[tuple[str, int], Any], heard: dict[tuple[str, int], Answer]) -> None:
+def _collect(running: dict[tuple[str, int], Any], answers: dict[tuple[str, int], Answer]) -> None:
     for (name, number), job in list(running.items()):
         if not job.isDone():
             continue
         del running[name, number]
         answer = _result(job, name)
         if answer is not None:
-            # After Spark's locality wait the task may run on another executor: the answer counts for that one.
-            heard[str(answer.get("executor") or name), number] = answer
+            # After Spark's locality wait the task may run on another executor, so the answer is stored for that one.
+            answers[str(answer.get("executor") or name), number] = answer
 
 
 def _result(job: Any, executor: str) -> Answer | None:

@@ -33,7 +33,7 @@ class Line:
 
     @property
     def javas(self) -> str:
-        """`Java 17 to 21`."""
+        """The supported Java versions as text, such as `Java 17 to 21`."""
         return f"Java {self.oldest_java} " + (f"to {self.newest_java}" if self.newest_java else "or newer")
 
 
@@ -70,7 +70,7 @@ class SparkRelease:
 
 
 def supported_spark() -> str:
-    """`3.5 to 4.x`, for messages."""
+    """The supported Spark versions for messages, such as `3.5 to 4.x`."""
     return f"{min(LINES, key=numbers)} to {_FIRST_UNSUPPORTED[0] - 1}.x"
 
 
@@ -78,7 +78,7 @@ def release_of(version: str) -> SparkRelease:
     """The release of PySpark's package on PyPI.
 
     Raises:
-        ConfigError: it is not supported.
+        ConfigError: the release is not supported.
     """
     return SparkRelease(version, SparkRelease(version, "").line.scala)
 
@@ -87,7 +87,7 @@ def spark_at(home: Path, pyspark_version: str) -> SparkRelease:
     """The Spark whose jars are in `home`; PySpark's release if no jar has a version in its name.
 
     Raises:
-        ConfigError: it is not supported.
+        ConfigError: the release is not supported.
     """
     for jar in (home / "jars").glob("spark-core_*.jar"):
         if match := _CORE.fullmatch(jar.name):
@@ -146,13 +146,13 @@ KNOWN: dict[str, KnownConnector] = {
 def nearest_known(release: SparkRelease) -> KnownConnector:
     """The nearest row of `KNOWN` for a release: preferably of its line, and there the newest that is not above it."""
     of_line = [version for version in KNOWN if numbers(version)[:2] == numbers(release.version)[:2]]
-    among = of_line or [version for version in KNOWN if numbers(version) <= numbers(release.version)]
-    at_or_below = [version for version in among if numbers(version) <= numbers(release.version)]
-    return KNOWN[max(at_or_below, key=numbers) if at_or_below else min(among, key=numbers)]
+    rows = of_line or [version for version in KNOWN if numbers(version) <= numbers(release.version)]
+    at_or_below = [version for version in rows if numbers(version) <= numbers(release.version)]
+    return KNOWN[max(at_or_below, key=numbers) if at_or_below else min(rows, key=numbers)]
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """(4, 9, 0) for `4.9.0.dev1`."""
+    """The first three numbers of a version: (4, 9, 0) for `4.9.0.dev1`."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 

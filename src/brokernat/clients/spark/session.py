@@ -31,7 +31,7 @@ class ClassicSession:
     @property
     def jvm(self) -> Any:
         """The gateway's view of the driver's JVM."""
-        return self.spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+        return self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public access to py4j
 
     @property
     def gateway(self) -> Any:
@@ -56,11 +56,12 @@ class ClassicSession:
         ids = _elements(context.getExecutorIds())
         # The status store gets a new executor later than the scheduler; until then its host is unknown.
         summaries = _elements(context.statusStore().executorList(True))
-        hosts = {one.id(): one.hostPort().rpartition(":")[0] for one in summaries}
+        hosts = {summary.id(): summary.hostPort().rpartition(":")[0] for summary in summaries}
         return {name: hosts.get(name, "") for name in ids}
 
     def run_on(self, executor: str, host: str, function: Any) -> Any:
-        """Start `function(executor)`, a UDF1 that returns text, on the executor if it is free; a JavaFutureAction."""
+        """Start `function(executor)`, a UDF1 that returns text, on the executor if it is free; returns Spark's
+        JavaFutureAction."""
         preferred = self._seq([f"executor_{host}_{executor}"])
         cells = self._array(self.jvm.java.lang.Object, [executor])
         row = self.jvm.scala.Tuple2(self.jvm.org.apache.spark.sql.RowFactory.create(cells), preferred)
@@ -72,14 +73,14 @@ class ClassicSession:
         return frame.select(self._seq([answer])).javaRDD().collectAsync()
 
     def _udf(self, function: Any) -> Any:
-        # py4j may pick any overload of `functions.udf`, also the one for Scala, which fails.
+        # Called by reflection, because py4j may choose the overload of `functions.udf` for Scala, which fails.
         java = self.jvm.java.lang
         types = ["org.apache.spark.sql.api.java.UDF1", "org.apache.spark.sql.types.DataType"]
-        named = java.Class.forName("org.apache.spark.sql.functions").getMethod(
+        udf = java.Class.forName("org.apache.spark.sql.functions").getMethod(
             "udf", self._array(java.Class, [java.Class.forName(name) for name in types])
         )
         text = self.jvm.org.apache.spark.sql.types.DataTypes.StringType
-        return named.invoke(None, self._array(java.Object, [function, text]))
+        return udf.invoke(None, self._array(java.Object, [function, text]))
 
     def _array(self, kind: Any, values: list[Any]) -> Any:
         array = self.gateway.new_array(kind, len(values))

@@ -71,13 +71,13 @@ class LoaderChoice:
 
 
 def choose_loader(
-    master: str, asked: Loader, jar: Path, agent_path: str | None = None, *, too_late: bool = False
+    master: str, requested: Loader, jar: Path, agent_path: str | None = None, *, too_late: bool = False
 ) -> LoaderChoice:
     """The loader for an application on `master`.
 
     Args:
         master: Spark's master URL.
-        asked: the caller's choice; AUTO decides by the master.
+        requested: the caller's choice; AUTO decides by the master.
         jar: the agent jar on this machine.
         agent_path: the absolute path of the jar on every host that runs an executor.
         too_late: whether the driver's JVM has started without the agent.
@@ -88,19 +88,21 @@ def choose_loader(
     if agent_path is not None:
         require_absolute(agent_path)
     here = runs_on_this_machine(master)
-    if asked is Loader.REPORTER:
-        return LoaderChoice(asked, "asked for", jar, str(jar))
+    if requested is Loader.REPORTER:
+        return LoaderChoice(requested, "asked for", jar, str(jar))
     if agent_path is not None:
         return LoaderChoice(Loader.JAVAAGENT, f"agent_path names the jar on every host: {agent_path}", jar, agent_path)
     if here:
-        reason = "asked for" if asked is Loader.JAVAAGENT else f"all JVMs of {master} run on this machine"
+        reason = "asked for" if requested is Loader.JAVAAGENT else f"all JVMs of {master} run on this machine"
         return LoaderChoice(Loader.JAVAAGENT, reason, jar, str(jar))
-    if runs_on_yarn(master) and not (too_late and asked is Loader.AUTO):
+    if runs_on_yarn(master) and not (too_late and requested is Loader.AUTO):
         reason = (
-            "asked for" if asked is Loader.JAVAAGENT else "YARN puts the jar into each container before its JVM starts"
+            "asked for"
+            if requested is Loader.JAVAAGENT
+            else "YARN puts the jar into each container before its JVM starts"
         )
         return LoaderChoice(Loader.JAVAAGENT, reason, jar, jar.name)
-    if asked is Loader.JAVAAGENT:
+    if requested is Loader.JAVAAGENT:
         raise _refused(
             "agent-path-unknown",
             f"loader javaagent on {master}: where the agent jar is on the executors' hosts is not known",
@@ -159,8 +161,8 @@ def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Pa
         JARS: joined(present.get(JARS, ""), shipped, ","),
         DRIVER_OPTIONS: joined(present.get(DRIVER_OPTIONS, ""), [driver], " "),
         EXECUTOR_OPTIONS: joined(present.get(EXECUTOR_OPTIONS, ""), [executor], " "),
-        "spark.redaction.regex": _either(present.get("spark.redaction.regex", _SPARK_SECRETS), SECRET_NAMES),
-        "spark.sql.redaction.options.regex": _either(
+        "spark.redaction.regex": _alternatives(present.get("spark.redaction.regex", _SPARK_SECRETS), SECRET_NAMES),
+        "spark.sql.redaction.options.regex": _alternatives(
             present.get("spark.sql.redaction.options.regex", _SPARK_OPTION_SECRETS), SECRET_NAMES
         ),
         # With speculation, two attempts of a task would write its rows twice.
@@ -173,7 +175,7 @@ def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Pa
 def joined(present: str, additions: Iterable[str], separator: str) -> str:
     """`present` with each addition once, in order."""
     parts = [present] if present else []
-    parts += [one for one in dict.fromkeys(additions) if one not in present.split(separator)]
+    parts += [addition for addition in dict.fromkeys(additions) if addition not in present.split(separator)]
     return separator.join(parts)
 
 
@@ -183,5 +185,5 @@ def _agent_option(jar: str) -> str:
     return f'"{option}"' if re.search(r"\s", jar) else option
 
 
-def _either(theirs: str, ours: str) -> str:
+def _alternatives(theirs: str, ours: str) -> str:
     return theirs if ours in theirs else f"{theirs}|{ours}"

@@ -1,7 +1,7 @@
 """The committed offsets of a checkpoint: the records whose tags and dead letters must be in the sink.
 
 Spark keeps the offsets of the first start in `sources/0/0`, the end of batch N in `offsets/N`, and writes `commits/N`
-when all of it is written. Old batches are removed, so the begin comes from `sources/0/0` and the end from the last
+when all of it is written. Old batches are removed, so the start comes from `sources/0/0` and the end from the last
 batch with a commit. A partition that `sources/0/0` does not name was added later and is read from 0.
 """
 
@@ -33,17 +33,17 @@ def read_committed(files: Files, checkpoint: str) -> Range | None:
     if not batches:
         return None
     end = offsets(files.read_text(f"{checkpoint}/offsets/{max(batches)}") or "")
-    return _from(_first(files, checkpoint), end)
+    return _range(_start_offsets(files, checkpoint), end)
 
 
 def read_uncommitted(files: Files, checkpoint: str) -> Range | None:
     """The offsets of the started, uncommitted batch; None without one."""
-    begun = uncommitted(files, checkpoint)
-    if not begun:
+    offset_files = uncommitted(files, checkpoint)
+    if not offset_files:
         return None
     committed = read_committed(files, checkpoint)
-    begin = committed.end if committed else _first(files, checkpoint)
-    return _from(begin, offsets(files.read_text(begun[0]) or ""))
+    begin = committed.end if committed else _start_offsets(files, checkpoint)
+    return _range(begin, offsets(files.read_text(offset_files[0]) or ""))
 
 
 def uncommitted(files: Files, checkpoint: str) -> list[str]:
@@ -52,11 +52,11 @@ def uncommitted(files: Files, checkpoint: str) -> list[str]:
     return [f"{checkpoint}/offsets/{number}" for number in _numbers(files, f"{checkpoint}/offsets") - commits]
 
 
-def _first(files: Files, checkpoint: str) -> Offsets:
+def _start_offsets(files: Files, checkpoint: str) -> Offsets:
     return offsets(files.read_text(f"{checkpoint}/sources/0/0") or "{}")
 
 
-def _from(begin: Mapping[str, Mapping[int, int]], end: Offsets) -> Range:
+def _range(begin: Mapping[str, Mapping[int, int]], end: Offsets) -> Range:
     return Range(
         {topic: {number: begin.get(topic, {}).get(number, 0) for number in ends} for topic, ends in end.items()}, end
     )
@@ -69,9 +69,9 @@ def _numbers(files: Files, folder: str) -> set[int]:
 
 def offsets(text: str) -> Offsets:
     """The offsets in one of Spark's files: its last line, after a version and settings."""
-    # The file of the beginning starts with a NUL, for Spark 2.1's sake.
-    found = json.loads(text.lstrip("\0").splitlines()[-1])
-    return {topic: {int(number): end for number, end in partitions.items()} for topic, partitions in found.items()}
+    # `sources/0/0` starts with a NUL, for compatibility with Spark 2.1.
+    by_topic = json.loads(text.lstrip("\0").splitlines()[-1])
+    return {topic: {int(number): end for number, end in partitions.items()} for topic, partitions in by_topic.items()}
 
 
 def every_partition(starting: Offsets, partitions: Mapping[str, int]) -> Offsets:
@@ -87,6 +87,6 @@ def every_partition(starting: Offsets, partitions: Mapping[str, int]) -> Offsets
     }
 
 
-def as_option(places: Mapping[str, Mapping[int, int]]) -> str:
-    """Offsets as Spark's options `startingOffsets` and `endingOffsets` take them."""
-    return json.dumps({topic: {str(number): at for number, at in one.items()} for topic, one in places.items()})
+def as_option(by_topic: Mapping[str, Mapping[int, int]]) -> str:
+    """Offsets in the format of Spark's options `startingOffsets` and `endingOffsets`."""
+    return json.dumps({topic: {str(n): offset for n, offset in ends.items()} for topic, ends in by_topic.items()})

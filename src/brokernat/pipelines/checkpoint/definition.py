@@ -2,7 +2,7 @@
 
 A checkpoint has only offsets, so most changes are allowed; they apply from the next batch on. The definition is stored
 next to the checkpoint at each start, with digests instead of texts that could hold a password or a whole file. A part
-that is missing, because an older version has stored it, is not compared.
+that an older version of brokernat did not store is not compared.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def definition(prepared: Prepared) -> dict[str, str]:
     import pyspark
 
     pipeline = prepared.pipeline
-    found = {
+    parts = {
         "enrich": _digest([join.model_dump(exclude_defaults=True) for join in pipeline.enrich]),
         "key": pipeline.sink.key or "",
         "mode": pipeline.mode,
@@ -103,13 +103,13 @@ def definition(prepared: Prepared) -> dict[str, str]:
         "dead_letters": f"{pipeline.sink.cluster}/{pipeline.sink.dead_letters}",
         "spark": pyspark.__version__,
     }
-    return found | _formats(prepared) | _transform(pipeline.transform, prepared.folder)
+    return parts | _formats(prepared) | _transform(pipeline.transform, prepared.folder)
 
 
-def changes(noted: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
+def changes(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Change]:
     """The changes since the stored definition; `state.foreign` finds those that are refused."""
     for change in CHANGES:
-        before, after = noted.get(change.name), now.get(change.name)
+        before, after = stored.get(change.name), now.get(change.name)
         if before is None or after is None or before == after:
             continue
         if change.name == "spark" and numbers(after) > numbers(before):
@@ -125,7 +125,7 @@ def _transform(name: str | None, folder: Path) -> dict[str, str]:
     try:
         load_transform(name, folder)
     except BrokernatError:
-        # Whoever tries the steps says so.
+        # The check of the steps, or the start of the query, reports this error.
         return {}
     file = Path(sys.modules[name.partition(":")[0]].__file__ or "")
     return {"transform": f"{name} {_digest(_text(file))}"}
@@ -136,7 +136,7 @@ def _formats(prepared: Prepared) -> dict[str, str]:
     try:
         newest = {name: schema.read or schema.text for name, schema in prepared.newest_schemas().items()}
     except BrokernatError:
-        # Whoever tries the steps says so.
+        # The check of the steps, or the start of the query, reports this error.
         newest = None
     return {
         name: _format(section, (newest or {}).get(name)) if section else ""
@@ -159,5 +159,5 @@ def _text(file: Path) -> str:
 
 
 def _digest(value: Any) -> str:
-    # A secret's text is its name and not its value.
+    # The text of a Secret is its reference, not its value.
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

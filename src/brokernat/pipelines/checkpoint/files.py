@@ -34,7 +34,7 @@ class Files:
     spark: SparkSession
 
     def require_named(self, paths: Mapping[str, str]) -> None:
-        """Check that each path, by its place in the file, names its file system where that is needed.
+        """Check that each path names its file system where that is needed; the keys of `paths` are for the message.
 
         Raises:
             ConfigError: see `unnamed`.
@@ -62,7 +62,7 @@ class Files:
         return bool(system.exists(at))
 
     def read_text(self, path: str) -> str | None:
-        """The text of a small file, None where there is none."""
+        """The text of a small file, None if it does not exist."""
         system, at = self._locate(path)
         if not system.exists(at):
             return None
@@ -75,15 +75,15 @@ class Files:
     def write_text(self, path: str, text: str) -> None:
         """Replaces a small file atomically and creates its folder."""
         system, at = self._locate(path)
-        begun = f"{path}.new"
-        stream = system.create(self._path(begun), True)
+        unfinished_file = f"{path}.new"
+        stream = system.create(self._path(unfinished_file), True)
         try:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
-        _sync(begun)
+        _sync(unfinished_file)
         system.delete(at, False)
-        system.rename(self._path(begun), at)
+        system.rename(self._path(unfinished_file), at)
         _sync_names(path)
 
     def rename(self, path: str, to: str) -> None:
@@ -112,7 +112,7 @@ class Files:
         return at.getFileSystem(self._configuration()), at
 
     def _configuration(self) -> Any:
-        return self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - py4j has no public door
+        return self.spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public access to py4j
 
     def _path(self, path: str) -> Any:
         jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
@@ -157,5 +157,5 @@ def is_local(path: str) -> bool:
 
 
 def local_path(path: str) -> str:
-    """The plain path of a local one."""
+    """A local path without `file:`."""
     return urlsplit(path).path if path.startswith("file:") else path

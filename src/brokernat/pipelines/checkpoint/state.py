@@ -20,7 +20,7 @@ from brokernat.pipelines.checkpoint.committed import Offsets, as_option, offsets
 from brokernat.pipelines.checkpoint.files import Files, is_local, local_path
 
 FOLDER = "_brokernat"
-_START_ANEW = "set another `checkpoint` for this pipeline, or remove the folder to start again"
+_START_AGAIN = "set another `checkpoint` for this pipeline, or remove the folder to start again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class State:
 
     @property
     def replay_folder(self) -> str:
-        """Where a replay keeps its ledger and its own copies of references."""
+        """The folder in which a replay keeps its ledger and its own copies of references."""
         return f"{self.checkpoint}/{FOLDER}/replay"
 
     def reference_folder(self, name: str) -> str:
-        """Where the copies of a reference are kept."""
+        """The folder in which the copies of a reference are kept."""
         return f"{self.checkpoint}/{FOLDER}/references/{name}"
 
     def local_folder(self, pipeline: str) -> Path:
@@ -83,7 +83,7 @@ class State:
                 message = (
                     f"the checkpoint {self.checkpoint} was created by another program: {self.owner_file} is missing"
                 )
-                raise ConfigError(Finding("foreign-checkpoint", message, _START_ANEW))
+                raise ConfigError(Finding("foreign-checkpoint", message, _START_AGAIN))
             return None
         try:
             known = json.loads(text)
@@ -91,7 +91,7 @@ class State:
             return Owner(known["pipeline"], known["source_cluster"], topics, topic_ids)
         except (ValueError, TypeError, KeyError, AttributeError):
             message = f"{self.owner_file} is damaged: the owner of the checkpoint is unknown"
-            raise ConfigError(Finding("damaged-checkpoint", message, _START_ANEW)) from None
+            raise ConfigError(Finding("damaged-checkpoint", message, _START_AGAIN)) from None
 
     def has_begun(self, files: Files) -> bool:
         """Whether Spark has written to the checkpoint, so a run continues from it."""
@@ -101,7 +101,7 @@ class State:
         """Checks that no query has started with this checkpoint.
 
         Raises:
-            ConfigError: one has.
+            ConfigError: a query has started with it.
         """
         if self.has_begun(files):
             message = f"{self.checkpoint} has a checkpoint, and a run continues from it"
@@ -129,10 +129,10 @@ class State:
     def definition(self, files: Files) -> dict[str, str]:
         """The definition at the last start, see `definition.py`; empty if unknown."""
         try:
-            noted = json.loads(files.read_text(self.definition_file) or "{}")
-            return {name: part for name, part in noted.items() if isinstance(part, str)}
+            stored = json.loads(files.read_text(self.definition_file) or "{}")
+            return {name: part for name, part in stored.items() if isinstance(part, str)}
         except (ValueError, AttributeError):
-            # Only what a check says depends on it.
+            # Only the warnings of `pipeline check` depend on it.
             return {}
 
     def define(self, files: Files, definition: Mapping[str, str]) -> None:
@@ -146,7 +146,7 @@ class State:
     def count_start(self, files: Files) -> int:
         """Increments the number of starts with this checkpoint and returns it."""
         text = files.read_text(self.starts_file) or ""
-        # Nothing depends on it, so what cannot be read begins anew.
+        # Nothing depends on the count, so it restarts if the file cannot be read.
         starts = 1 + (int(text) if text.isdecimal() else 0)
         files.write_text(self.starts_file, str(starts))
         return starts
@@ -164,7 +164,7 @@ def foreign(found: Owner | None, owner: Owner) -> tuple[Finding, ...]:
     """The reasons why a run must not continue with a checkpoint of `found`."""
     if found is None:
         return ()
-    hint = _START_ANEW
+    hint = _START_AGAIN
     problems = []
     if found.pipeline != owner.pipeline:
         problems.append(Finding("foreign-checkpoint", f"the checkpoint belongs to pipeline `{found.pipeline}`", hint))
@@ -177,15 +177,15 @@ def foreign(found: Owner | None, owner: Owner) -> tuple[Finding, ...]:
     if gone := [topic for topic in found.topics if topic not in owner.topics]:
         message = f"the checkpoint has offsets of {', '.join(gone)}, which is no longer in `source.topics`"
         problems.append(Finding("foreign-checkpoint", message, hint))
-    if anew := [topic for topic, known in found.topic_ids.items() if owner.topic_ids.get(topic, known) != known]:
-        message = f"{', '.join(anew)} was deleted and recreated: the checkpoint has offsets of the deleted one"
+    if recreated := [topic for topic, known in found.topic_ids.items() if owner.topic_ids.get(topic, known) != known]:
+        message = f"{', '.join(recreated)} was deleted and recreated: the checkpoint has offsets of the deleted one"
         problems.append(Finding("foreign-checkpoint", message, hint))
     return tuple(problems)
 
 
 @contextmanager
 def log_folder(folder: Path) -> Iterator[None]:
-    """Creates the folder of a pipeline's lock and logs, and returns it.
+    """Creates the folder of a pipeline's lock and logs, which the block may then write to.
 
     Raises:
         ConfigError: it cannot be created or written.

@@ -20,7 +20,7 @@ from brokernat.pipelines.root_cause import root_cause
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Kafka refuses a client whose second figure is larger than the first.
+# Kafka's client rejects a request timeout that is larger than the API timeout.
 _TIMEOUTS = {"default.api.timeout.ms": "15000", "request.timeout.ms": "10000"}
 _SECRET = re.compile("password|jaas|secret|key|info", re.IGNORECASE)
 _KAFKA = "org.apache.kafka."
@@ -32,9 +32,9 @@ _NO_TOPIC_ID = "A" * 22
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as this client may see it.
+    """The description of a topic, as far as this client may read it.
 
-    `operations` are the allowed names of `AclOperation`, None if the broker does not report them;
+    `operations` are the allowed operations by their names in `AclOperation`, None if the broker does not report them;
     `max_message_bytes` is None where the settings may not be read. `topic_id` distinguishes a
     recreated topic (KIP-516), None with brokers before 2.8.
     """
@@ -92,9 +92,9 @@ class KafkaAdmin:
         Raises:
             NothingReachableError: no broker answered in time.
         """
-        return min(self._timed() for _ in range(_ROUND_TRIPS)) * 1000
+        return min(self._request_seconds() for _ in range(_ROUND_TRIPS)) * 1000
 
-    def _timed(self) -> float:
+    def _request_seconds(self) -> float:
         began = time.monotonic()
         self.cluster_id()
         return time.monotonic() - began
@@ -111,8 +111,8 @@ class KafkaAdmin:
             described = self._client.describeTopics(self._list([topic])).allTopicNames().get().get(topic)
         except Py4JJavaError:
             return ()
-        found = (info.leader() for info in described.partitions())
-        nodes = {leader.id(): Endpoint(leader.host(), leader.port()) for leader in found if leader is not None}
+        leaders = (info.leader() for info in described.partitions())
+        nodes = {leader.id(): Endpoint(leader.host(), leader.port()) for leader in leaders if leader is not None}
         return tuple(NodeEndpoint(node, endpoint) for node, endpoint in nodes.items())
 
     def first_offsets(self, topic: str) -> dict[int, int]:
@@ -120,11 +120,13 @@ class KafkaAdmin:
         return self._offsets(topic, self._class("clients.admin.OffsetSpec").earliest())
 
     def end_offsets(self, topic: str, *, committed: bool = False) -> dict[int, int]:
-        """The offset after the last record of each partition; with `committed` before the first open transaction."""
+        """The offset after the last record of each partition; with `committed` the last stable offset, which is at
+        most the start of the first open transaction.
+        """
         return self._offsets(topic, self._class("clients.admin.OffsetSpec").latest(), committed=committed)
 
     def topic_id(self, topic: str) -> str:
-        """Its id (KIP-516); brokers before 2.8 have the same for all topics."""
+        """The topic's id (KIP-516); brokers before 2.8 report the same id for all topics."""
         return str(self._described(topic).topicId().toString())
 
     def _described(self, topic: str) -> Any:
@@ -132,27 +134,27 @@ class KafkaAdmin:
 
     def _offsets(self, topic: str, spec: Any, *, committed: bool = False) -> dict[int, int]:
         described = self._described(topic)
-        asked = self._jvm.java.util.HashMap()
+        specs = self._jvm.java.util.HashMap()
         for info in described.partitions():
-            asked.put(self._class("common.TopicPartition")(topic, info.partition()), spec)
+            specs.put(self._class("common.TopicPartition")(topic, info.partition()), spec)
         isolation = self._class("common.IsolationLevel")
         level = isolation.READ_COMMITTED if committed else isolation.READ_UNCOMMITTED
-        found = self._client.listOffsets(asked, self._class("clients.admin.ListOffsetsOptions")(level)).all().get()
-        return {place.partition(): found.get(place).offset() for place in asked.keySet()}
+        offsets = self._client.listOffsets(specs, self._class("clients.admin.ListOffsetsOptions")(level)).all().get()
+        return {partition.partition(): offsets.get(partition).offset() for partition in specs.keySet()}
 
     def alter_group_offsets(self, group: str, ends: Mapping[tuple[str, int], int]) -> Any:
         """Requests to set the offsets of a group by topic and partition; returns Kafka's future (`wait_for`)."""
         offsets = self._jvm.java.util.HashMap()
         for (topic, partition), end in ends.items():
-            place = self._class("common.TopicPartition")(topic, partition)
-            offsets.put(place, self._class("clients.consumer.OffsetAndMetadata")(end))
+            topic_partition = self._class("common.TopicPartition")(topic, partition)
+            offsets.put(topic_partition, self._class("clients.consumer.OffsetAndMetadata")(end))
         return self._client.alterConsumerGroupOffsets(group, offsets).all()
 
     def wait_for(self, future: Any, seconds: int) -> None:
         """Waits for one of Kafka's futures.
 
         Raises:
-            Py4JJavaError: it failed or timed out.
+            Py4JJavaError: the future failed or timed out.
         """
         future.get(seconds, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
 
@@ -195,10 +197,10 @@ class KafkaAdmin:
         return {name: entry.value() for name, entry in entries.items() if entry and entry.value()}
 
     def _class(self, name: str) -> Any:
-        found = self._jvm
+        member = self._jvm
         for part in (_KAFKA + name).split("."):
-            found = getattr(found, part)
-        return found
+            member = getattr(member, part)
+        return member
 
     def _list(self, values: Iterable[Any]) -> Any:
         result = self._jvm.java.util.ArrayList()
@@ -220,7 +222,7 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     """
     from py4j.protocol import Py4JJavaError
 
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public access to py4j
     java_properties = jvm.java.util.HashMap()
     for key, value in (properties if _TIMEOUTS.keys() & properties.keys() else {**_TIMEOUTS, **properties}).items():
         java_properties.put(key, value)

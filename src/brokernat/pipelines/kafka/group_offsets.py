@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LAST_SECONDS = 5
-"""How long the end of a run waits for the last commit."""
-_AGAIN_SECONDS = 10
-"""How long after a failure the same offsets are sent again."""
+_FINAL_COMMIT_SECONDS = 5
+"""How long a run waits for the last commit when it ends."""
+_RETRY_SECONDS = 10
+"""The pause after a failed commit, before the same offsets are sent again."""
 
 
 class GroupOffsets:
-    """The offsets of one group. Commits are asynchronous: the next one includes the offsets of a failed one."""
+    """The offsets of one group. Commits are asynchronous; a commit includes the offsets of a failed one before it."""
 
     def __init__(self, admin: KafkaAdmin, group: str) -> None:
         self._admin = admin
@@ -38,37 +38,37 @@ class GroupOffsets:
         self._sent: int | None = None
         """The batch whose end offsets were sent last."""
         self._pending: Any = None
-        self._reported: set[str] = set()
+        self._warned_of: set[str] = set()
         self._not_before = 0.0
 
     def follow(self, progress: Progress) -> None:
         """Sends the end offsets of a batch that was committed since the last call; one request at a time."""
         if self._pending is not None and not self._pending.isDone():
             return
-        self._settle()
+        self._finish_pending()
         if progress.committed != self._sent and progress.partitions and time.monotonic() >= self._not_before:
-            ends = {(each.topic, each.partition): each.end for each in progress.partitions}
+            ends = {(partition.topic, partition.partition): partition.end for partition in progress.partitions}
             self._pending = self._admin.alter_group_offsets(self._group, ends)
             self._sent = progress.committed
 
     def end(self, progress: Progress) -> None:
         """Sends the last end offsets and waits a few seconds for the response."""
-        self._settle()
+        self._finish_pending()
         self.follow(progress)
-        self._settle()
+        self._finish_pending()
 
-    def _settle(self) -> None:
+    def _finish_pending(self) -> None:
         from py4j.protocol import Py4JJavaError
 
         if self._pending is None:
             return
         try:
-            self._admin.wait_for(self._pending, _LAST_SECONDS)
+            self._admin.wait_for(self._pending, _FINAL_COMMIT_SECONDS)
         except Py4JJavaError as error:
             cause, self._sent = root_cause(error), None
-            self._not_before = time.monotonic() + _AGAIN_SECONDS
-            if cause not in self._reported:
-                self._reported.add(cause)
+            self._not_before = time.monotonic() + _RETRY_SECONDS
+            if cause not in self._warned_of:
+                self._warned_of.add(cause)
                 log.warning("the offsets of group %s could not be committed: %s", self._group, cause)
         self._pending = None
 

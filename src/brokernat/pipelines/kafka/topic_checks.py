@@ -2,7 +2,7 @@
 
 A setting that could not be read is reported, but is not a finding. Sink topics are not created: their owner decides
 on partitions and replicas. A command has the bootstrap servers as this machine dials them, and is complete, because
-often an administrator runs it.
+often another person, an administrator, runs it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Facts = Mapping[str, TopicFacts | Unseen]
 
 SOURCE, SINK, REFERENCE = "source", "sink", "reference"
 _ENVELOPE_BYTES = 2_048
-"""The bytes that brokernat's headers add to a record at most."""
+"""The maximum number of bytes that brokernat's headers add to a record."""
 _COMPACTED = (
     "take a topic with cleanup.policy=delete; else make sure that no key is null, and know that Kafka removes a record "
     "once a newer one has its key, which `reconcile` cannot tell from a loss"
@@ -42,7 +42,7 @@ def usable(end: str, cluster: Cluster, facts: Facts) -> Iterator[CheckResult]:
         if end == SINK and isinstance(fact, TopicFacts) and fact.compacted:
             message = f"`{name}` is compacted: it rejects a record without a key, which would stop the run"
             yield CheckResult(subject, Level.WARNING, message, _COMPACTED)
-        # The same right shows both settings.
+        # DESCRIBE_CONFIGS shows both settings: if the size is known, so is the cleanup policy.
         if end == REFERENCE and isinstance(fact, TopicFacts) and fact.max_message_bytes and not fact.compacted:
             message = f"`{name}` is not compacted: keys older than the topic's retention are lost"
             yield CheckResult(subject, Level.WARNING, message, compact(cluster, name))
@@ -79,7 +79,7 @@ def sizes(prepared: Prepared, source: Facts, sink: Facts) -> Iterator[CheckResul
             hint = raise_message_size(prepared.sink, name, largest + _ENVELOPE_BYTES)
             yield CheckResult(subject, Level.WARNING, message, hint)
         else:
-            # Kafka's default on both sides is no reason to warn at each start: who sends records of a megabyte knows.
+            # No warning: with Kafka's default on both sides it would be printed at each start.
             near = "; with headers, the largest records may not fit" if limit < largest + _ENVELOPE_BYTES else ""
             yield CheckResult(subject, Level.OK, f"{limit} bytes, source {largest}{near}")
 

@@ -2,8 +2,8 @@
 
 Offsets of a Kafka topic have holes (transactions, compaction), so the source is read again and its existing offsets are
 compared: a hole is not a loss. A record without tag and dead letter was filtered by the transform, or it is lost. To
-find out which, only those records go through the same steps again. If a transform does not depend on the record alone
-(a clock, a reference that has changed), a filtered record may look lost.
+find out which, the same steps process those records again. If a transform depends on more than the record (a clock, a
+reference that has changed), a filtered record may look lost.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def reconcile_pipeline(spark: SparkSession, prepared: Prepared) -> tuple[Deliver
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    # First, so that whatever is committed has reached the sink when that is read.
+    # Read the commits before the sink: then the sink has the results of every committed record.
     committed = read_committed(Files(spark), prepared.pipeline.checkpoint)
     if committed is None:
         return ()
@@ -142,7 +142,7 @@ def source_coordinates(records: DataFrame, cluster_id: str) -> DataFrame:
 
     Returns:
         `place` (topic/partition), `offset`, `timestamp` (milliseconds since 1970), `replayed` (null unless a replay
-        has made the tag) of the records whose source is the cluster.
+        wrote the tag), only for records whose source is the cluster.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -173,7 +173,7 @@ def read_source(spark: SparkSession, prepared: Prepared, offsets: Range) -> Data
     """The records between these offsets that the source still has, with their `place`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    # Retention may have removed what was committed long ago: it is not there to be compared.
+    # Retention may have removed records that were committed long ago; these cannot be compared.
     records = read_between(spark, source_options(prepared.source), offsets, fail_on_loss=False)
     return records.withColumn("place", _place(F.col("topic"), F.col("partition")))
 
@@ -196,10 +196,10 @@ def _ranges(lost: DataFrame) -> dict[str, tuple[int, tuple[Span, ...]]]:
 
     rows = runs(lost.select(F.col("place").alias("source"), F.col("offset").alias("sequence")))
     found = {}
-    for place, own in groupby(rows.orderBy("source", "first").toLocalIterator(), lambda row: str(row["source"])):
-        stretches = [SequenceRun(*row) for row in own]
-        spans = tuple(islice(joined(stretches), SHOWN_RANGES))
-        found[place] = (sum(run.records for run in stretches), spans)
+    for place, group in groupby(rows.orderBy("source", "first").toLocalIterator(), lambda row: str(row["source"])):
+        sequence_runs = [SequenceRun(*row) for row in group]
+        spans = tuple(islice(joined(sequence_runs), SHOWN_RANGES))
+        found[place] = (sum(run.records for run in sequence_runs), spans)
     return found
 
 

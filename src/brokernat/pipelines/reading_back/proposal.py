@@ -1,8 +1,8 @@
 """Start offsets for a pipeline that has lost its checkpoint, from the records in its sink.
 
 Every tag and dead letter has the coordinates of its record, so the delivered records are known. The source is read up
-to the last of them: a run must start at the first record that should have been delivered and was not. Records after it
-that were delivered are counted and written again, with the same coordinates. Filtered records are not a gap, see
+to the last of them, and a run must start at the first record that was not delivered but should have been. Delivered
+records after it are counted; the run writes them again, with the same coordinates. Filtered records are not a gap, see
 `delivered`.
 
 Coordinates do not distinguish a recreated topic. So the timestamp of the last record in the sink is compared with that
@@ -59,7 +59,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _SinkOffsets:
     """The first and the last offset of one partition in the sink; the last record's timestamp."""
 
     first: int
@@ -77,10 +77,10 @@ def propose_offsets(
         prepared: the pipeline.
         from_first: records before the first one of a partition in the sink count as delivered, because the sink's
             retention has removed them, or because the pipeline started there (`starting_offsets: latest`).
-        write: stores the offsets for the next run, and which dead letters were replayed.
+        write: store the offsets for the next run, and the replayed dead letters.
 
     Raises:
-        ConfigError: with `write`, there is a checkpoint; a topic of the source was recreated.
+        ConfigError: a topic of the source was recreated; or, with `write`, there is already a checkpoint.
         IncompleteError: source or sink could not be read to the end; there is no result for a part of them.
     """
     from py4j.protocol import Py4JJavaError
@@ -112,8 +112,8 @@ def propose_offsets(
 def as_offsets(proposals: Iterable[Proposal]) -> Offsets:
     """The offset to start at, by topic and partition."""
     found: Offsets = {}
-    for one in proposals:
-        found.setdefault(one.topic, {})[one.partition] = one.next
+    for proposal in proposals:
+        found.setdefault(proposal.topic, {})[proposal.partition] = proposal.next
     return found
 
 
@@ -133,42 +133,47 @@ def _propose(
 ) -> tuple[Proposal, ...]:
     from pyspark.sql import functions as F  # noqa: N812
 
-    held = _held(coordinates, end)
-    _refuse_another_topic(spark, prepared, held, first)
+    in_sink = _sink_offsets(coordinates, end)
+    _refuse_recreated_topics(spark, prepared, in_sink, first)
     begin: Offsets = {topic: {} for topic in first}
     until: Offsets = {topic: {} for topic in first}
-    for (topic, partition), one in held.items():
-        at = first[topic][partition]
-        if one.last >= at:
-            begin[topic][partition] = max(at, one.first) if from_first else at
-            until[topic][partition] = one.last + 1
+    for (topic, partition), offsets in in_sink.items():
+        oldest = first[topic][partition]
+        if offsets.last >= oldest:
+            begin[topic][partition] = max(oldest, offsets.first) if from_first else oldest
+            until[topic][partition] = offsets.last + 1
     span = Range({t: p for t, p in begin.items() if p}, {t: p for t, p in until.items() if p})
     compared = compare(spark, prepared, span, cluster_id, coordinates) if span.end else ()
-    by_place = {(one.topic, one.partition): one for one in compared}
+    by_partition = {(result.topic, result.partition): result for result in compared}
     proposals = [
-        _proposal(topic, partition, at, held.get((topic, partition)), by_place.get((topic, partition)))
+        _proposal(topic, partition, oldest, in_sink.get((topic, partition)), by_partition.get((topic, partition)))
         for topic, partitions in sorted(first.items())
-        for partition, at in sorted(partitions.items())
+        for partition, oldest in sorted(partitions.items())
     ]
     starts = spark.createDataFrame(
-        [(f"{one.topic}/{one.partition}", one.next) for one in proposals], "place string, next bigint"
+        [(f"{proposal.topic}/{proposal.partition}", proposal.next) for proposal in proposals],
+        "place string, next bigint",
     )
-    behind = held_offsets(coordinates).join(F.broadcast(starts), "place").where(F.col("offset") >= F.col("next"))
-    repeated = {row["place"]: row["count"] for row in behind.groupBy("place").count().collect()}
-    return tuple(replace(one, repeated=repeated.get(f"{one.topic}/{one.partition}", 0)) for one in proposals)
+    after = held_offsets(coordinates).join(F.broadcast(starts), "place").where(F.col("offset") >= F.col("next"))
+    repeated = {row["place"]: row["count"] for row in after.groupBy("place").count().collect()}
+    return tuple(
+        replace(proposal, repeated=repeated.get(f"{proposal.topic}/{proposal.partition}", 0)) for proposal in proposals
+    )
 
 
-def _proposal(topic: str, partition: int, first: int, held: _Held | None, compared: Delivered | None) -> Proposal:
-    if held is None:
+def _proposal(
+    topic: str, partition: int, first: int, in_sink: _SinkOffsets | None, compared: Delivered | None
+) -> Proposal:
+    if in_sink is None:
         return Proposal(topic, partition, first, None, first)
-    until = held.last + 1
+    until = in_sink.last + 1
     if compared is None:
         return Proposal(topic, partition, first, until, first, removed=first - until)
     start = compared.missing_ranges[0].first if compared.missing_ranges else until
     return Proposal(topic, partition, first, until, start, compared.missing, compared.missing_ranges)
 
 
-def _held(coordinates: DataFrame, end: Offsets) -> dict[tuple[str, int], _Held]:
+def _sink_offsets(coordinates: DataFrame, end: Offsets) -> dict[tuple[str, int], _SinkOffsets]:
     """The offsets in the sink by topic and partition, only of the source's topics."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -181,37 +186,37 @@ def _held(coordinates: DataFrame, end: Offsets) -> dict[tuple[str, int], _Held]:
             F.max_by("timestamp", "offset").alias("timestamp"),
         )
     )
-    by_place = {row["place"]: _Held(row["first"], row["last"], row["timestamp"]) for row in bounds.collect()}
+    by_place = {row["place"]: _SinkOffsets(row["first"], row["last"], row["timestamp"]) for row in bounds.collect()}
     places = {(topic, partition): f"{topic}/{partition}" for topic, ends in end.items() for partition in ends}
     found = {key: by_place[place] for key, place in places.items() if place in by_place}
-    for (topic, partition), one in found.items():
-        if one.last >= end[topic][partition]:
-            raise _made_again(topic, partition, f"the source ends at {end[topic][partition]}", one.last)
+    for (topic, partition), offsets in found.items():
+        if offsets.last >= end[topic][partition]:
+            raise _recreated(topic, partition, f"the source ends at {end[topic][partition]}", offsets.last)
     return found
 
 
-def _refuse_another_topic(
-    spark: SparkSession, prepared: Prepared, held: Mapping[tuple[str, int], _Held], first: Offsets
+def _refuse_recreated_topics(
+    spark: SparkSession, prepared: Prepared, in_sink: Mapping[tuple[str, int], _SinkOffsets], first: Offsets
 ) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
     last: Offsets = {}
-    for (topic, partition), one in held.items():
-        if one.last >= first[topic][partition] and one.timestamp is not None:
-            last.setdefault(topic, {})[partition] = one.last
+    for (topic, partition), offsets in in_sink.items():
+        if offsets.last >= first[topic][partition] and offsets.timestamp is not None:
+            last.setdefault(topic, {})[partition] = offsets.last
     if not last:
         return
     after = {topic: {number: at + 1 for number, at in partitions.items()} for topic, partitions in last.items()}
     records = read_source(spark, prepared, Range(last, after))
     for row in records.select("topic", "partition", F.unix_millis("timestamp").alias("timestamp")).collect():
-        one = held[row["topic"], row["partition"]]
-        if row["timestamp"] != one.timestamp:
-            raise _made_again(
-                row["topic"], row["partition"], "the source has a record with another timestamp there", one.last
+        offsets = in_sink[row["topic"], row["partition"]]
+        if row["timestamp"] != offsets.timestamp:
+            raise _recreated(
+                row["topic"], row["partition"], "the source has a record with another timestamp there", offsets.last
             )
 
 
-def _made_again(topic: str, partition: int, instead: str, last: int) -> ConfigError:
+def _recreated(topic: str, partition: int, instead: str, last: int) -> ConfigError:
     message = f"the sink holds {topic}/{partition}/{last}, and {instead}: `{topic}` was deleted and recreated"
     hint = "use another sink for the new topic; a run without a checkpoint reads the whole topic"
     return ConfigError(Finding("topic-made-again", message, hint))

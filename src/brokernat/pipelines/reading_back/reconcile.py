@@ -2,7 +2,7 @@
 
 The caller (shipped.py, on Spark) passes runs and not records, so the cost depends on the number of gaps and not of
 records. A source numbers its records from 1 without gaps, so every missing number between 1 and the last one is a lost
-record. A topic cannot show that records after the last one are missing, so the caller may pass how far a source got.
+record. A topic cannot show that records after the last one are missing, so the caller may pass a source's last number.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Span:
 
 def joined(runs: Iterable[SequenceRun]) -> Iterator[Span]:
     """The runs of one source as spans; adjacent runs become one span."""
-    open_: Span | None = None
+    span: Span | None = None
     for run in runs:
-        if open_ and run.first == open_.last + 1:
-            open_ = Span(open_.first, run.last)
+        if span and run.first == span.last + 1:
+            span = Span(span.first, run.last)
             continue
-        if open_:
-            yield open_
-        open_ = Span(run.first, run.last)
-    if open_:
-        yield open_
+        if span:
+            yield span
+        span = Span(run.first, run.last)
+    if span:
+        yield span
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class SourceAccount:
     duplicates: int
     missing: int
     missing_ranges: tuple[Span, ...]
-    """The first `SHOWN_RANGES` of them, in order."""
+    """The first `SHOWN_RANGES` ranges, in order."""
 
 
 def accounts(
@@ -83,8 +83,8 @@ def accounts(
     (8, 1, ['5-6'])
     """
     expected = dict(reached or {})
-    for source, own in groupby(runs, attrgetter("source")):
-        yield _account(source, own, expected.pop(source, 0), from_first=from_first)
+    for source, group in groupby(runs, attrgetter("source")):
+        yield _account(source, group, expected.pop(source, 0), from_first=from_first)
     for source, last in expected.items():
         spans = (Span(1, last),) if last else ()
         yield SourceAccount(source, None, None, 0, 0, last, spans)
@@ -95,7 +95,7 @@ def _account(source: str, runs: Iterable[SequenceRun], reached: int, *, from_fir
     records = numbers = missing = 0
     shown: list[Span] = []
 
-    def miss(begin: int, end: int) -> None:
+    def add_missing(begin: int, end: int) -> None:
         nonlocal missing
         if begin <= end:
             missing += end - begin + 1
@@ -105,10 +105,10 @@ def _account(source: str, runs: Iterable[SequenceRun], reached: int, *, from_fir
     for run in runs:
         if first is None or last is None:
             first, last = run.first, run.first - 1 if from_first else 0
-        miss(last + 1, run.first - 1)
+        add_missing(last + 1, run.first - 1)
         last = run.last
         records += run.records
         numbers += run.last - run.first + 1
     assert last is not None  # noqa: S101 - a group has one run at least
-    miss(last + 1, reached)
+    add_missing(last + 1, reached)
     return SourceAccount(source, first, last, records, records - numbers, missing, tuple(shown))

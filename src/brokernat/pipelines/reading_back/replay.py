@@ -1,16 +1,16 @@
 """Processes dead letters with the steps of their pipeline again, after the cause is fixed.
 
-A dead letter holds key and value of its record byte for byte, and the record's coordinates and timestamp in headers: it
-is converted to a source record and processed by the same steps. A valid record becomes a tag with the coordinates of
-the record and the header `brokernat-src-replayed`, and is entered into the ledger. A record that still fails stays a
-dead letter: nothing is written for it, and the next replay may select it again.
+A dead letter has the key and the value of its record byte for byte, and the record's coordinates and timestamp in
+headers. It is converted to a source record and processed by the same steps. A valid record becomes a tag with the
+coordinates of the record and the header `brokernat-src-replayed`, and is entered into the ledger. A record that still
+fails stays a dead letter: nothing is written for it, and the next replay may select it again.
 
-The topic is read in chunks, and the ledger is a file for each chunk beside the checkpoint. A chunk is noted before it
-is written (`begun.json`: the coordinates, and where the tags' topic ended) and entered into the ledger after every
-record is acknowledged. A process that is killed in between leaves the note: what the sink holds behind the noted ends
-was written, and the rest of the chunk was not. So the ledger never has a record that did not come out, and a record
-that came out is found whether or not it was entered. Two copies of a record are possible where Spark tries a task
-again; they have the same `brokernat-src`.
+The topic is read in chunks, and the ledger is a file for each chunk beside the checkpoint. `begun.json` is written
+before the chunk, with its coordinates and the end offsets of the tags' topic; the chunk is entered into the ledger when
+all its records are acknowledged. If the process is killed in between, the next replay reads the sink from those end
+offsets: records that are there were written, the rest of the chunk was not. So the ledger never has a record that was
+not written, and every written record is found, entered or not. Two copies of a record are possible if Spark retries a
+task; they have the same `brokernat-src`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 CHUNK = 50_000
-"""Offsets of the dead-letter topic that are read at once: their coordinates are held in memory."""
+"""The number of offsets of the dead-letter topic that are read at once; their coordinates are held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Ledger:
 
     def begun(self) -> BegunChunk | None:
         """The unfinished chunk of a killed process, or None."""
-        text = self.files.read_text(self._note)
+        text = self.files.read_text(self._begun_file)
         if text is None:
             return None
         found = json.loads(text)
@@ -91,17 +91,19 @@ class Ledger:
 
     def begin(self, chunk: BegunChunk) -> None:
         """Stores a chunk before it is written."""
-        self.files.write_text(self._note, json.dumps({"coordinates": chunk.coordinates, "ends": dict(chunk.ends)}))
+        self.files.write_text(
+            self._begun_file, json.dumps({"coordinates": chunk.coordinates, "ends": dict(chunk.ends)})
+        )
 
     def enter(self, coordinates: Iterable[str]) -> None:
         """Enters written records and ends the chunk; after a kill in between, the same records are entered again."""
-        lines = [json.dumps({"coordinates": each}) for each in coordinates]
+        lines = [json.dumps({"coordinates": record}) for record in coordinates]
         if lines:
             self.files.write_text(f"{self.folder}/{self._entered()}.replayed", "\n".join(lines))
-        self.files.remove(self._note)
+        self.files.remove(self._begun_file)
 
     @property
-    def _note(self) -> str:
+    def _begun_file(self) -> str:
         return f"{self.folder}/begun.json"
 
     def _entered(self) -> int:
@@ -138,7 +140,7 @@ class Replayed:
     tags: int = 0
     filtered: int = 0
     still: Mapping[str, int] = field(default_factory=dict)
-    """Those that still have a fault, by `FaultKind`; they are left as they are."""
+    """Records that still have a fault, by `FaultKind`; they stay dead letters."""
 
     def __add__(self, other: Replayed) -> Replayed:
         return Replayed(
@@ -162,7 +164,7 @@ def replay_pipeline(
 
     Args:
         on_chunk: is called with the totals after each chunk.
-        dry_run: writes nothing; the counts are what a replay would find.
+        dry_run: write nothing; the counts are those that a replay would have.
 
     Raises:
         IncompleteError: the topics could not be read or written to the end. The ledger has the written records.
@@ -195,7 +197,7 @@ class _Replay:
         *,
         dry_run: bool,
     ) -> None:
-        # The pipeline keeps its own copies of the references, which it may be changing.
+        # Not the pipeline's own copies of the references, because a running pipeline may change them.
         state = State(prepared.state.replay_folder)
         self._spark = spark
         self._prepared = replace(prepared, state=state)
@@ -211,43 +213,43 @@ class _Replay:
 
     def run(self, on_chunk: Callable[[Replayed], None]) -> Replayed:
         if not self._dry_run:
-            self._enter_what_was_cut()
+            self._enter_interrupted_chunk()
         topic, total = self._prepared.pipeline.sink.dead_letters, Replayed()
         for begin, end in chunks(self._sink.first_offsets(topic), self._sink.end_offsets(topic), CHUNK):
             total += self._replay(self._read(topic, begin, end))
             on_chunk(total)
         return total
 
-    def _enter_what_was_cut(self) -> None:
+    def _enter_interrupted_chunk(self) -> None:
         chunk = self._ledger.begun()
         if chunk is None:
             return
         topic = self._prepared.pipeline.sink.topic
-        written = self._read(topic, chunk.ends, self._sink.end_offsets(topic))
-        replayed = written.where(last_header(REPLAY_HEADER).isNotNull()).select(last_header(SOURCE_HEADER).alias("src"))
+        tags = self._read(topic, chunk.ends, self._sink.end_offsets(topic))
+        replayed = tags.where(last_header(REPLAY_HEADER).isNotNull()).select(last_header(SOURCE_HEADER).alias("src"))
         wanted = set(chunk.coordinates)
-        came_out = sorted({row["src"] for row in replayed.toLocalIterator() if row["src"] in wanted})
-        log.info("a replay was interrupted: %d of its last %d records were written", len(came_out), len(wanted))
-        self._ledger.enter(came_out)
+        written = sorted({row["src"] for row in replayed.toLocalIterator() if row["src"] in wanted})
+        log.info("a replay was interrupted: %d of its last %d records were written", len(written), len(wanted))
+        self._ledger.enter(written)
 
     def _replay(self, letters: DataFrame) -> Replayed:
         from pyspark.storagelevel import StorageLevel
 
         chosen = selected(letters, self._prepared.pipeline.name, self._cluster_id, self._selection)
         known = self._ledger.replayed(self._spark).distinct()
-        fresh = chosen.join(known, "coordinates", "left_anti")
+        not_replayed = chosen.join(known, "coordinates", "left_anti")
         joins, _ = current_joins(self._plan, self._references, self._spark, hold=True)
-        with ExitStack() as kept:
-            decoded = self._plan.decode_and_enrich(envelop(as_source_records(fresh), self._cluster_id), joins)
+        with ExitStack() as cached:
+            decoded = self._plan.decode_and_enrich(envelop(as_source_records(not_replayed), self._cluster_id), joins)
             decoded.persist(StorageLevel.MEMORY_AND_DISK)
-            kept.callback(decoded.unpersist)
+            cached.callback(decoded.unpersist)
             rows, still = count_faults(decoded)
             before, good = chosen.count() - rows, rows - sum(still.values())
             transformed = self._plan.transformed(decoded)
             tags = good
             if self._plan.transform and good:
                 transformed.persist(StorageLevel.MEMORY_AND_DISK)
-                kept.callback(transformed.unpersist)
+                cached.callback(transformed.unpersist)
                 tags = count_transformed(transformed, good, transform=self._plan.transform.name)
             if good and not self._dry_run:
                 self._write(decoded, transformed)
@@ -261,22 +263,24 @@ class _Replay:
         ends = self._sink.end_offsets(self._prepared.pipeline.sink.topic)
         self._ledger.begin(BegunChunk(coordinates, ends))
         tags = self._plan.tags(transformed)
-        when = F.array(F.struct(F.lit(REPLAY_HEADER).alias("key"), F.lit(self._began).cast("binary").alias("value")))
-        write(tags.withColumn("headers", F.concat("headers", when)), self._options)
+        replay_header = F.array(
+            F.struct(F.lit(REPLAY_HEADER).alias("key"), F.lit(self._began).cast("binary").alias("value"))
+        )
+        write(tags.withColumn("headers", F.concat("headers", replay_header)), self._options)
         self._ledger.enter(coordinates)
 
     def _read(self, topic: str, begin: Mapping[int, int], end: Mapping[int, int]) -> DataFrame:
-        # A partition that was added meanwhile is read from its beginning.
+        # A partition that was added after `begin` was read starts at its first offset.
         offsets = Range({topic: {number: begin.get(number, 0) for number in end}}, {topic: end})
         options = kafka_options(self._prepared.sink, role=Role.SOURCE)
-        # Retention may remove dead letters while they are read: they are gone for a replay, too.
+        # Retention may remove dead letters while they are read; then they cannot be replayed.
         return read_between(self._spark, options, offsets, fail_on_loss=False)
 
 
 def chunks(
     first: Mapping[int, int], end: Mapping[int, int], size: int
 ) -> Iterator[tuple[dict[int, int], dict[int, int]]]:
-    """The offsets of a topic in stretches of about `size`, each as begin and end by partition; empty ones are left out.
+    """The offsets of a topic in chunks of about `size`, each as begin and end by partition; empty chunks are left out.
 
     >>> list(chunks({0: 5, 1: 0}, {0: 9, 1: 1}, 4))
     [({0: 5, 1: 0}, {0: 7, 1: 1}), ({0: 7, 1: 1}, {0: 9, 1: 1})]
@@ -292,7 +296,7 @@ def selected(letters: DataFrame, pipeline: str, cluster_id: str, selection: Sele
     """The selected dead letters of a pipeline's source, one for each record.
 
     Args:
-        letters: as Spark's Kafka source gives them.
+        letters: dead letters as Spark's Kafka source returns them.
 
     Returns:
         Their columns, with `coordinates` and their parts `src_topic`, `src_partition`, `src_offset`.
@@ -327,9 +331,9 @@ def _condition(selection: Selection) -> Column:
         condition &= F.col("timestamp") < F.lit(selection.until)
     if selection.ranges:
         within = F.lit(False)
-        for one in selection.ranges:
-            place = (F.col("src_topic") == one.topic) & (F.col("src_partition") == one.partition)
-            within |= place & F.col("src_offset").between(one.first, one.last)
+        for span in selection.ranges:
+            partition = (F.col("src_topic") == span.topic) & (F.col("src_partition") == span.partition)
+            within |= partition & F.col("src_offset").between(span.first, span.last)
         condition &= within
     return condition
 
@@ -341,8 +345,8 @@ def as_source_records(letters: DataFrame) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    def is_own(each: Column) -> Column:
-        return ~(each["key"].startswith(SOURCE_HEADER) | each["key"].startswith(CONNECT_PREFIX))
+    def is_own(header: Column) -> Column:
+        return ~(header["key"].startswith(SOURCE_HEADER) | header["key"].startswith(CONNECT_PREFIX))
 
     return letters.select(
         "key",

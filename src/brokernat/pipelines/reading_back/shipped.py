@@ -85,14 +85,14 @@ def reconcile_topic(
 
 def read_topics(spark: SparkSession, cluster: Cluster, *topics: str) -> DataFrame:
     """The current records of the topics, with their headers."""
-    own = {
+    options = {
         "subscribe": ",".join(topics),
         "startingOffsets": "earliest",
         "endingOffsets": "latest",
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }
-    return spark.read.format("kafka").options(**kafka_options(cluster, role=Role.SOURCE), **own).load()
+    return spark.read.format("kafka").options(**kafka_options(cluster, role=Role.SOURCE), **options).load()
 
 
 def numbers(records: DataFrame) -> DataFrame:
@@ -109,7 +109,7 @@ def numbers(records: DataFrame) -> DataFrame:
 
 
 def as_number(text: Column, digits: int = 18) -> Column:
-    """Text of at most so many digits as BIGINT, null for other text: `try_cast`, which Spark 3.5 has in SQL alone."""
+    """Text of at most `digits` digits as BIGINT, null for other text. Spark 3.5 has `try_cast` in SQL only."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.when(text.rlike(f"^-?[0-9]{{1,{digits}}}$"), text.cast("bigint"))
@@ -135,12 +135,12 @@ def runs(numbered: DataFrame, *, block: int = _BLOCK) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    together = numbered.groupBy("source", "sequence").agg(F.count(F.lit(1)).alias("records"))
+    counted = numbered.groupBy("source", "sequence").agg(F.count(F.lit(1)).alias("records"))
     of_block = F.floor(F.col("sequence") / block).alias("block")
     in_block = Window.partitionBy("source", of_block).orderBy("sequence")
     stretch = F.col("sequence") - F.row_number().over(in_block)
     return (
-        together.select("source", "sequence", "records", of_block, stretch.alias("stretch"))
+        counted.select("source", "sequence", "records", of_block, stretch.alias("stretch"))
         .groupBy("source", "block", "stretch")
         .agg(F.min("sequence").alias("first"), F.max("sequence").alias("last"), F.sum("records").alias("records"))
         .select("source", "first", "last", "records")

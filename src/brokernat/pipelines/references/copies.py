@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceVersion:
-    """The version that a batch used: `Snapshot.id`, and its age.
+    """The version that a batch used (`Snapshot.id`), and its age.
 
     `written_at` is when the newest file was written, or when another source was last known to have this version, in
     seconds since 1970. `trouble` is why the source cannot be used now, or empty.
@@ -54,7 +54,7 @@ class Snapshot:
         """One row per key."""
         from pyspark.sql.types import StructType
 
-        # With the schema given, Spark opens no file to plan the join.
+        # With an explicit schema, Spark opens no file to plan the join.
         return spark.read.schema(StructType.fromJson(json.loads(self.schema))).parquet(self.path)
 
 
@@ -72,7 +72,7 @@ class Content:
         from pyspark.sql import functions as F  # noqa: N812
 
         hashed = F.xxhash64(*(quoted(column) for column in copy.columns))
-        # Sum and XOR do not depend on the order of rows, which no reader of files promises.
+        # Sum and XOR do not depend on the order of rows; readers of files guarantee no order.
         sums = F.sum(hashed.cast("decimal(38,0)")).alias("sum"), F.bit_xor(hashed).alias("xor")
         found = copy.agg(F.count(F.lit(1)).alias("rows"), *sums).first()
         assert found is not None  # noqa: S101 - an aggregate without groups has one row
@@ -98,7 +98,7 @@ class Copies:
             known: dict[str, Any] = json.loads(text)
             snapshot = Snapshot(**known)
         except (ValueError, TypeError):
-            # Written by another version, or cut short: the source itself is read again.
+            # The file was written by another version of brokernat or is incomplete, so the source is read again.
             return None
         return snapshot if snapshot.recipe == recipe and files.exists(snapshot.path) else None
 
@@ -109,7 +109,7 @@ class Copies:
 
         Args:
             content: of the staged rows.
-            version: what they were read from.
+            version: the version of the source that they were read from.
             recipe: see `Snapshot`.
             previous: a version to keep for a batch that may still run.
         """

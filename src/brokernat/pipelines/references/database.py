@@ -4,8 +4,8 @@ Spark's JDBC source reads the rows with one connection, so they are consistent. 
 connection with the same driver, login and options, and not with a Spark job: in Real-Time Mode every task slot reads a
 partition, and a job would wait for the end of the epoch.
 
-Spark shows a JDBC relation as `JDBCRelation(table)`, without its options; the password is in no plan, and messages of
-drivers, which may quote a URL, are searched for it.
+Spark shows a JDBC relation as `JDBCRelation(table)`, without its options, so the password is in no plan. It is removed
+from messages of drivers, which may quote a URL.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SUBPROTOCOL = re.compile(r"jdbc:(?:\w+:)??(postgresql|mysql|mariadb|sqlserver|oracle)\b")
-_BEHIND_THE_DATABASE = re.compile(r"[?;].*|(?<=//)[^/@]*@", re.DOTALL)
+_URL_SECRETS = re.compile(r"[?;].*|(?<=//)[^/@]*@", re.DOTALL)
 _SERVICES = "META-INF/services/java.sql.Driver"
 _FETCH_SIZE = {"fetchsize": "10000"}
-"""Rows of one round trip; PostgreSQL's driver would hold all of a result in memory."""
+"""Rows per round trip; by default PostgreSQL's driver keeps the whole result in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ DRIVERS: Mapping[str, KnownDriver] = {
     ),
     "oracle": KnownDriver("oracle.jdbc.OracleDriver", "com.oracle.database.jdbc:ojdbc11:23.8.0.25.04"),
 }
-"""By the name in the URL; the SHA-256 of their jars stand with those of the connector (`verify`)."""
+"""By the name in the URL; the SHA-256 of their jars are in the same file as the connector's (`verify`)."""
 
 
 class DatabaseSource(ReferenceSource):
@@ -81,23 +81,23 @@ class DatabaseSource(ReferenceSource):
 
     def __init__(self, section: JdbcReference) -> None:
         self._section = section
-        url = "a database" if isinstance(section.url, Secret) else _BEHIND_THE_DATABASE.sub("", section.url)
+        url = "a database" if isinstance(section.url, Secret) else _URL_SECRETS.sub("", section.url)
         self.place = f"{f'the table {section.table}' if section.table else 'the query'} of {url}"
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """The digest of the result of the section's query."""
-        asked_at, statement = time.time(), self._section.version
+        requested_at, statement = time.time(), self._section.version
         if statement is None:
-            return SourceVersion(None, asked_at)
+            return SourceVersion(None, requested_at)
         with self._connected(spark) as connection:
-            found = connection.createStatement().executeQuery(statement)
-            columns = range(1, found.getMetaData().getColumnCount() + 1)
+            rows = connection.createStatement().executeQuery(statement)
+            columns = range(1, rows.getMetaData().getColumnCount() + 1)
             digest = hashlib.sha256()
-            while found.next():
-                digest.update(json.dumps([found.getString(column) for column in columns]).encode())
-        return SourceVersion(digest.hexdigest(), asked_at)
+            while rows.next():
+                digest.update(json.dumps([rows.getString(column) for column in columns]).encode())
+        return SourceVersion(digest.hexdigest(), requested_at)
 
-    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
+    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - a database has only the current rows
         """All rows, with the schema of the database."""
         self._require_driver(spark.sparkContext._jvm)  # noqa: SLF001
         return spark.read.format("jdbc").options(**self._options()).load()
@@ -114,7 +114,7 @@ class DatabaseSource(ReferenceSource):
         return masked(root_cause(error), *secrets, *([section.password] if isinstance(section.password, str) else []))
 
     def _options(self) -> dict[str, str]:
-        """The options of Spark's JDBC source. They hold secrets: never log them."""
+        """The options of Spark's JDBC source. They contain secrets: never log them."""
         section = self._section
         given = {"url": section.url, "user": section.user, "password": section.password}
         given |= {"dbtable": section.table, "query": section.query, **section.options}
@@ -125,7 +125,7 @@ class DatabaseSource(ReferenceSource):
     @contextmanager
     def _connected(self, spark: SparkSession) -> Iterator[Any]:
         """A `java.sql.Connection` of the driver's JVM."""
-        jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+        jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public access to py4j
         self._require_driver(jvm)
         settings = jvm.java.util.HashMap()
         for name, value in self._options().items():
@@ -142,7 +142,7 @@ class DatabaseSource(ReferenceSource):
     def _require_driver(self, jvm: Any) -> None:
         name = class_name(self._section)
         if not class_visible(jvm, name):
-            known = next((each.coordinate for each in DRIVERS.values() if each.class_name == name), None)
+            known = next((driver.coordinate for driver in DRIVERS.values() if driver.class_name == name), None)
             hint = f"add its jar to spark.jars, or write `driver: {known or 'group:artifact:version'}`"
             raise UnusableReferenceError(f"Spark does not have the driver of {self.place}, class {name}", hint=hint)
 
@@ -170,12 +170,12 @@ def driver_jars(section: JdbcReference) -> tuple[Path, ...]:
 
     Raises:
         MissingToolError: it cannot be downloaded; names its Maven coordinates.
-        AlteredFileError: its SHA-256 is not the known one.
+        AlteredFileError: its SHA-256 is not the expected one.
     """
     if section.driver and ":" not in section.driver:
         return ()
-    class_of_known = _known(section)
-    coordinate = section.driver or (class_of_known.coordinate if class_of_known else None)
+    known = _known(section)
+    coordinate = section.driver or (known.coordinate if known else None)
     if coordinate is None:
         return ()
     try:

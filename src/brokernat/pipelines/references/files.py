@@ -1,4 +1,4 @@
-"""Files and tables of Spark's catalog as a reference, recognised by path, size and time of their files.
+"""Files and tables of Spark's catalog as a reference; path, size and time of their files are the version.
 
 CSV, JSON and Parquet are read strictly. A table is one of Hive, Iceberg, Delta or another catalog of Spark; its
 version is the result of a query, or else the stamps of the files at its location. A view has no location, so its rows
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
-    # Pruning would read only the columns asked for and pass over rows that are cut short.
+    # Column pruning would read only the requested columns and not detect truncated rows.
     "csv": {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"},
     "json": {"mode": "FAILFAST"},
     "parquet": {},
 }
-"""Options by format that make invalid rows an error instead of nulls. The reference's own options win."""
+"""Options by format that make invalid rows an error instead of nulls. The reference's own options override them."""
 _NO_FILES = "[]"
 _QUIET_SECONDS = 0.2
-"""A file younger than this may still be written, so the check waits."""
+"""A younger file may not be complete yet, so the check waits."""
 
 
 class FileSource(ReferenceSource):
@@ -75,7 +75,7 @@ class FileSource(ReferenceSource):
             raise UnusableReferenceError(f"{self.place} changed while it was read")
 
     def recipe(self) -> object:
-        """Path, format, schema and reader's options."""
+        """Path, format, schema and the reader's options."""
         return [self.place, self._format, self._section.ddl, dict(self._section.options)]
 
     def _stamped(self, spark: SparkSession) -> SourceVersion:
@@ -93,18 +93,18 @@ class CatalogSource(ReferenceSource):
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """The result of the section's query, else the stamps of the table's files."""
-        asked_at = time.time()
+        requested_at = time.time()
         if self._section.version:
             rows = [row.asDict() for row in spark.sql(self._section.version).collect()]
-            return SourceVersion(json.dumps(rows, default=str, sort_keys=True), asked_at)
-        # All of it, because a filter would be a job.
+            return SourceVersion(json.dumps(rows, default=str, sort_keys=True), requested_at)
+        # Without a filter in SQL, which would start a Spark job.
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {self._section.table}").collect()
         locations = [row["data_type"] for row in described if row["col_name"] == "Location"]
         stamps = Files(spark).stamps(locations[0]) if locations else ()
         text = json.dumps([asdict(stamp) for stamp in stamps]) if stamps else None
-        return SourceVersion(text, asked_at)
+        return SourceVersion(text, requested_at)
 
-    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - it has the newest alone
+    def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:  # noqa: ARG002 - a table has only the current rows
         """All rows, after a refresh of the file list that Spark caches."""
         spark.catalog.refreshTable(self._section.table)
         return spark.table(self._section.table)

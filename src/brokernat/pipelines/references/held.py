@@ -1,8 +1,8 @@
 """References in the memory of every executor, for as long as a version is current.
 
 For each batch of a stream, Spark builds the table of a broadcast join again: it reads the reference and sends it to
-executors while tasks wait. Here a Spark broadcast join builds the table once, and a function looks keys up in it
-(`LookupFunction.java`). A reference that is too large, or has a key of another type, is joined by Spark.
+executors while tasks wait. Here one Spark broadcast join builds the table once per version, and a function looks up
+keys in it (`LookupFunction.java`). Spark joins references that are too large or have a key of another type.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class HeldReference:
     """Whether no key has two rows; otherwise the table must not be used."""
     spark: SparkSession = field(repr=False)
     table: object = field(repr=False)
-    """Of the JVM."""
+    """The object in the JVM that keeps the table."""
 
     def __call__(self, key: Column) -> Column:
         return call(self.spark, "lookup", (self.name,), key.cast(self.key_type))
@@ -46,12 +46,12 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
 
     Args:
         frame: the rows of the version.
-        key: its column.
+        key: the key column of `frame`.
         version: `Snapshot.id`.
-        rows: how many there are.
+        rows: the number of rows.
 
     Returns:
-        None if the reference must be joined.
+        None if Spark must join the reference.
     """
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
@@ -68,10 +68,10 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
     java: Any = table._jdf  # noqa: SLF001 - Python has no size of a row
     if rows * java.schema().defaultSize() > _memory(session) / _SHARE:
         return None
-    nothing = spark.range(1).select(F.col("id").cast(kind).alias("id"))
-    joined = nothing.join(F.broadcast(table), nothing["id"] == table[table.columns[0]], "left")
+    one_row = spark.range(1).select(F.col("id").cast(kind).alias("id"))
+    joined = one_row.join(F.broadcast(table), one_row["id"] == table[table.columns[0]], "left")
     joined.collect()
-    relation = _broadcast(joined._jdf.queryExecution().executedPlan())  # noqa: SLF001 - Python sees no plan
+    relation = _broadcast(joined._jdf.queryExecution().executedPlan())  # noqa: SLF001 - Python has no access to plans
     if relation is None:
         return None
     name = f"{version}-{uuid.uuid4().hex[:8]}"
@@ -93,5 +93,5 @@ def _broadcast(plan: Any) -> Any:
     if inner := plan_inside(plan):
         return _broadcast(inner)
     children = plan.children()
-    found = (_broadcast(children.apply(place)) for place in range(children.size()))
-    return next((one for one in found if one is not None), None)
+    tables = (_broadcast(children.apply(index)) for index in range(children.size()))
+    return next((table for table in tables if table is not None), None)

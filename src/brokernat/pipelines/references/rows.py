@@ -38,7 +38,7 @@ class RowRules:
 
         Raises:
             UnusableReferenceError: columns are missing, or keys cannot be cast; names all of them, and duplicate
-                keys as well.
+                keys, too.
         """
         from pyspark.sql import functions as F  # noqa: N812
 

@@ -36,9 +36,9 @@ class DuplicateKeysError(UnusableReferenceError):
 
 @dataclass(frozen=True, slots=True)
 class SourceVersion:
-    """The version of a source: equal texts mean equal rows. `text` is None if only reading all rows would tell.
+    """The version of a source: equal texts mean equal rows. `text` is None if the version is known only from all rows.
 
-    `written_at` is when the data was written, or known to be the newest, in seconds since 1970.
+    `written_at` is when the data was written, or when the source was last known to have it, in seconds since 1970.
     """
 
     text: str | None
@@ -49,9 +49,9 @@ class ReferenceSource:
     """The base of the sources."""
 
     dated_by: ClassVar[str] = "was last reached"
-    """What `written_at` is the time of."""
+    """What happened at `written_at`, in messages."""
     place: str
-    """The source in messages."""
+    """The name of the source in messages."""
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """The present version, read on the driver without reading rows."""
@@ -62,7 +62,7 @@ class ReferenceSource:
         raise NotImplementedError
 
     def verify(self, spark: SparkSession, version: SourceVersion) -> None:
-        """Raise UnusableReferenceError if the rows may be of several versions."""
+        """Raise UnusableReferenceError if the loaded rows may be of several versions."""
 
     def recipe(self) -> object:
         """The configuration on which the rows depend, without secrets, as JSON."""

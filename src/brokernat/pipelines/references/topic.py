@@ -6,7 +6,7 @@ consumer would wait for an open transaction after it. The topic's id is a part o
 may have the same end offsets.
 
 The newest record of a key is the last of its partition. A key is in two partitions if partitions were added or
-producers use different partitioners; then the later timestamp wins.
+producers use different partitioners; then the record with the later timestamp is used.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 _ISOLATION = "isolation.level"
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?)(?: SQLSTATE: \w+)?$")
-"""What `raise_error` puts around its message."""
+"""The text that Spark's `raise_error` adds around its message."""
 
 
 class TopicSource(ReferenceSource):
-    """A topic of a cluster of the file."""
+    """A topic of a cluster in the configuration file."""
 
     def __init__(
         self, section: KafkaReference, cluster: Cluster, key: str, decode: Callable[[DataFrame], DataFrame]
     ) -> None:
-        """Nothing is read.
+        """Reads nothing.
 
         Args:
-            section: what the file says.
-            cluster: the topic's.
-            key: the column that joins; the record's key where values have no such column.
+            section: the section of the configuration file.
+            cluster: the cluster of the topic.
+            key: the column that records are joined by; the record's key if values have no such column.
             decode: adds `brokernat_fault` and the columns of the values, as `steps.decode` does.
         """
         self.place = f"the topic {section.topic} of cluster {cluster.name}"
@@ -56,16 +56,16 @@ class TopicSource(ReferenceSource):
 
     def version(self, spark: SparkSession) -> SourceVersion:
         """The topic's id and the end of each partition."""
-        topic, asked_at = self._section.topic, time.time()
+        topic, requested_at = self._section.topic, time.time()
         committed = self._options()[f"kafka.{_ISOLATION}"] == "read_committed"
         with open_admin(spark, client_properties(self._cluster, role=Role.SOURCE), self._cluster.name) as admin:
             ends = admin.end_offsets(topic, committed=committed)
-            held = {"id": admin.topic_id(topic), "ends": {str(each): ends[each] for each in sorted(ends)}}
-        return SourceVersion(json.dumps(held), asked_at)
+            version = {"id": admin.topic_id(topic), "ends": {str(number): ends[number] for number in sorted(ends)}}
+        return SourceVersion(json.dumps(version), requested_at)
 
     def load(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
         """The newest value of each key as columns."""
-        assert version.text  # noqa: S101 - `version` always knows
+        assert version.text  # noqa: S101 - `version` always sets it
         topic = self._section.topic
         bounds = {
             "subscribe": topic,
@@ -82,11 +82,11 @@ class TopicSource(ReferenceSource):
         from pyspark.sql import functions as F  # noqa: N812
 
         without_key = F.lit("it has no key, so the row that it replaces is unknown")
-        decoded = self._decode(_newest(_refusing(records, F.col("key").isNull(), without_key)))
+        decoded = self._decode(_newest(_failing_at(records, F.col("key").isNull(), without_key)))
         order = F.struct(*(f"{COORDINATES}.{name}" for name in ("timestamp", "partition", "offset")))
         decoded = decoded.withColumn(ORDER, order)
         fault = F.concat_ws(": ", f"{FAULT}.kind", f"{FAULT}.message")
-        rows = _refusing(decoded, F.col(FAULT).isNotNull(), fault, f"{COORDINATES}.")
+        rows = _failing_at(decoded, F.col(FAULT).isNotNull(), fault, f"{COORDINATES}.")
         if self._key not in rows.columns:
             rows = rows.withColumn(self._key, F.col(f"{COORDINATES}.key").cast("string"))
         return rows.select(*(quoted(name) for name in rows.columns if name not in (COORDINATES, VALUE, FAULT)))
@@ -118,10 +118,10 @@ def _newest(records: DataFrame) -> DataFrame:
     )
 
 
-def _refusing(rows: DataFrame, bad: Column, why: Column, place: str = "") -> DataFrame:
-    """The same rows; computing them fails at the first bad one, with its partition and offset."""
+def _failing_at(rows: DataFrame, bad: Column, why: Column, place: str = "") -> DataFrame:
+    """The same rows; computing them fails at the first bad row, and the error has its partition and offset."""
     from pyspark.sql import functions as F  # noqa: N812
 
     named = F.format_string("partition %d, offset %d: %s", F.col(f"{place}partition"), F.col(f"{place}offset"), why)
-    # A filter, because Spark drops a column that nobody reads, and with it its error.
+    # A filter and not a column: Spark removes a column that nothing reads, and the error with it.
     return rows.where(F.assert_true(~bad, named).isNull())

@@ -66,7 +66,7 @@ class DeadLetterView:
 
 @dataclass
 class DeadLetterTail:
-    """The end of the dead-letter topic; `view` may be called from any thread, one reads at a time."""
+    """The end of the dead-letter topic. `view` may be called from any thread; one thread reads at a time."""
 
     spark: SparkSession = field(repr=False)
     cluster: Cluster
@@ -86,7 +86,7 @@ class DeadLetterTail:
         return DeadLetterView(tuple(sorted(letters, key=lambda letter: -letter.at))[:SHOWN])
 
     def _letters(self) -> Iterator[ShownDeadLetter]:
-        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public access to py4j
         consumer = _consumer(jvm, {**client_properties(self.cluster), **_PROPERTIES})
         try:
             for record in _last_records(jvm, consumer, self.topic):
@@ -120,31 +120,31 @@ class DeadLetterTail:
 def readable(given: bytes) -> str:
     """Bytes as text, with an escape for each byte that is not printable."""
     text = given.decode("utf-8", "backslashreplace")
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _consumer(jvm: Any, properties: dict[str, str]) -> Any:
     java_properties = jvm.java.util.HashMap()
     for name, value in properties.items():
         java_properties.put(name, value)
-    bytes_of = jvm.org.apache.kafka.common.serialization.ByteArrayDeserializer
-    return jvm.org.apache.kafka.clients.consumer.KafkaConsumer(java_properties, bytes_of(), bytes_of())
+    deserializer = jvm.org.apache.kafka.common.serialization.ByteArrayDeserializer
+    return jvm.org.apache.kafka.clients.consumer.KafkaConsumer(java_properties, deserializer(), deserializer())
 
 
 def _last_records(jvm: Any, consumer: Any, topic: str) -> Sequence[Any]:
     """Up to `SHOWN` records of each partition."""
-    places = jvm.java.util.ArrayList()
+    partitions = jvm.java.util.ArrayList()
     for info in consumer.partitionsFor(topic):
-        places.add(jvm.org.apache.kafka.common.TopicPartition(topic, info.partition()))
-    consumer.assign(places)
-    begins, ends = consumer.beginningOffsets(places), consumer.endOffsets(places)
-    for place in places:
-        consumer.seek(place, max(begins[place], ends[place] - SHOWN))
-    found: list[Any] = []
+        partitions.add(jvm.org.apache.kafka.common.TopicPartition(topic, info.partition()))
+    consumer.assign(partitions)
+    starts, ends = consumer.beginningOffsets(partitions), consumer.endOffsets(partitions)
+    for partition in partitions:
+        consumer.seek(partition, max(starts[partition], ends[partition] - SHOWN))
+    records: list[Any] = []
     deadline = time.monotonic() + _READ_SECONDS
-    while any(consumer.position(place) < ends[place] for place in places) and time.monotonic() < deadline:
-        found += consumer.poll(jvm.java.time.Duration.ofSeconds(1)).iterator()
-    return found
+    while any(consumer.position(each) < ends[each] for each in partitions) and time.monotonic() < deadline:
+        records += consumer.poll(jvm.java.time.Duration.ofSeconds(1)).iterator()
+    return records
 
 
 def _text(record: Any, name: str) -> str:
@@ -158,29 +158,29 @@ class StatusBoard:
     def __init__(self, pipeline: Pipeline) -> None:
         self.status = RunStatus.of(pipeline, time.time())
         self.dead_letters: Callable[[], DeadLetterView] = DeadLetterView
-        self._changing = threading.Lock()
+        self._lock = threading.Lock()
 
     def prove(self, proof: Proof) -> None:
         """Adds the proof of executors."""
-        with self._changing:
+        with self._lock:
             self.status = self.status.proved(proof)
 
     def begin(self, spark: SparkSession, prepared: Prepared) -> None:
         """Sets the state to running and stores the start in the checkpoint."""
         starts = prepared.state.count_start(Files(spark))
-        with self._changing:
+        with self._lock:
             self.status = self.status.started(starts, time.time())
         sink = prepared.pipeline.sink
         self.dead_letters = DeadLetterTail(spark, prepared.sink, sink.dead_letters, prepared.pipeline.name).view
 
     def follow(self, progress: Progress, activity: str | None, query_failures: int) -> None:
         """Updates the progress; see `RunStatus.followed`."""
-        with self._changing:
+        with self._lock:
             self.status = self.status.followed(progress, activity, time.time(), query_failures)
 
     def finish(self) -> None:
-        """The query was told to stop."""
-        with self._changing:
+        """Sets the state to finishing: a stop was requested."""
+        with self._lock:
             self.status = replace(self.status, phase=Phase.FINISHING)
 
     def trouble(self) -> str | None:
@@ -198,5 +198,5 @@ class StatusBoard:
         self._end()
 
     def _end(self, failure: str = "") -> None:
-        with self._changing:
+        with self._lock:
             self.status = self.status.ended(failure)

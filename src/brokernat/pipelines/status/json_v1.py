@@ -1,7 +1,7 @@
-"""A run as JSON: what the status page draws, and the fields of a line of the log; pure.
+"""A run as JSON, for the status page and for the fields of a line of the log; pure.
 
-The shape is a promise: keys are added within a version and never change their meaning. Times are seconds since 1970,
-lengths of time seconds.
+The keys are a stable interface: within a version keys are only added, and their meaning never changes. Times are
+seconds since 1970, durations are seconds.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def status_v1(status: RunStatus, now: float) -> dict[str, Any]:
 
 
 def progress_v1(progress: Progress, now: float) -> dict[str, Any]:
-    """Where the last batch ended, what its steps took, and what it was joined with."""
+    """The offsets after the last batch, the duration of its steps, and the references that it was joined with."""
     return {
         "lag": progress.lag,
-        "partitions": [asdict(each) | {"lag": each.lag} for each in progress.partitions],
+        "partitions": [asdict(row) | {"lag": row.lag} for row in progress.partitions],
         "steps": dict(progress.steps),
         "references": [
             {
@@ -62,8 +62,8 @@ def progress_v1(progress: Progress, now: float) -> dict[str, Any]:
 
 
 def proof_v1(status: RunStatus) -> dict[str, Any]:
-    """The route to each broker, and the map that each JVM has."""
-    return {"routes": [asdict(each) for each in status.routes], "maps": [asdict(each) for each in status.maps]}
+    """The route to each broker, and the address map that each JVM has."""
+    return {"routes": [asdict(row) for row in status.routes], "maps": [asdict(row) for row in status.maps]}
 
 
 def batch_v1(progress: Progress, report: BatchReport) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class BrokerRoute:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorMap:
-    """The address map that a JVM has for a cluster; None where the cluster has none."""
+    """The address map that a JVM has for a cluster; its fields are None without one."""
 
     executor: str
     host: str
@@ -69,7 +69,7 @@ class ExecutorMap:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A run at one moment. Times are seconds since 1970, lengths of time seconds."""
+    """A run at one moment. Times are seconds since 1970, durations are seconds."""
 
     pipeline: str
     mode: str
@@ -77,7 +77,7 @@ class RunStatus:
     stalled_after: float
     """A batch without progress for longer than this is stalled."""
     progressed_at: float
-    """When the query last committed a batch, or had none to do."""
+    """When the query last committed a batch, or waited for records."""
     phase: Phase = Phase.STARTING
     starts: int = 1
     """How often the pipeline was started with this checkpoint, this time included."""
@@ -118,7 +118,7 @@ class RunStatus:
         )
 
     def ended(self, failure: str = "") -> RunStatus:
-        """The query has ended, with the first line of its error if it has failed."""
+        """A copy after the query has ended, with the first line of its error if it has failed."""
         return replace(self, phase=Phase.FAILED if failure else Phase.ENDED, failure=failure.partition("\n")[0])
 
     def seconds_since_progress(self, now: float) -> float:
@@ -144,12 +144,12 @@ class RunStatus:
 
     @property
     def maps(self) -> tuple[ExecutorMap, ...]:
-        """The maps that the driver and each executor have shown."""
+        """The maps that the driver and the executors have, from the proof."""
         return tuple(
             sorted(
                 {ExecutorMap(r.executor, r.host, r.cluster, r.fingerprint or None, r.agent) for r in self.proof},
-                # Spark's ids are numbers.
-                key=lambda each: (each.cluster, each.executor != "driver", len(each.executor), each.executor),
+                # Executor ids are numbers as text, so shorter ids come first.
+                key=lambda row: (row.cluster, row.executor != "driver", len(row.executor), row.executor),
             )
         )
 
@@ -162,11 +162,12 @@ class RunStatus:
 
 def _routes(rows: Sequence[ProofRow]) -> Iterator[BrokerRoute]:
     known = [row for row in rows if row.node_id is not None]
-    for (cluster, node), own in groupby(sorted(known, key=_place), key=_place):
-        seen = list(own)
-        by = {proved: tuple(r.executor for r in seen if (r.outcome == "proved") is proved) for proved in (True, False)}
-        yield BrokerRoute(cluster, node, seen[0].advertised, seen[0].dialled, by[True], by[False])
+    for (cluster, node), group in groupby(sorted(known, key=_broker), key=_broker):
+        of_broker = list(group)
+        proved_by = tuple(row.executor for row in of_broker if row.outcome == "proved")
+        not_provable_by = tuple(row.executor for row in of_broker if row.outcome != "proved")
+        yield BrokerRoute(cluster, node, of_broker[0].advertised, of_broker[0].dialled, proved_by, not_provable_by)
 
 
-def _place(row: ProofRow) -> tuple[str, int]:
+def _broker(row: ProofRow) -> tuple[str, int]:
     return row.cluster, -1 if row.node_id is None else row.node_id

@@ -1,6 +1,6 @@
 """The metrics of a run in Prometheus' text format (version 0.0.4); pure.
 
-The names are a promise to dashboards and alerts: they are added to and not changed.
+Dashboards and alerts use the names, so names are only added and never changed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Labels = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric; each value with its labels."""
+    """One metric; `values` are its values with their labels."""
 
     name: str
     kind: str
@@ -34,9 +34,9 @@ def metrics_text(status: RunStatus, now: float) -> str:
     for metric in metrics(status, now):
         lines += [f"# HELP {metric.name} {metric.about}", f"# TYPE {metric.name} {metric.kind}"]
         for labels, value in metric.values:
-            everything = {"pipeline": status.pipeline, **labels}
-            written = ",".join(f'{name}="{_escaped(str(text))}"' for name, text in everything.items())
-            lines.append(f"{metric.name}{{{written}}} {float(value)!r}")
+            all_labels = {"pipeline": status.pipeline, **labels}
+            text = ",".join(f'{name}="{_escaped(str(label))}"' for name, label in all_labels.items())
+            lines.append(f"{metric.name}{{{text}}} {float(value)!r}")
     return "\n".join([*lines, ""])
 
 
@@ -94,21 +94,21 @@ def _records(status: RunStatus) -> Iterator[Metric]:
 
 
 def _partitions(status: RunStatus) -> Iterator[Metric]:
-    places = [({"topic": each.topic, "partition": each.partition}, each) for each in status.progress.partitions]
+    partitions = [({"topic": p.topic, "partition": p.partition}, p) for p in status.progress.partitions]
     yield _gauge(
         "brokernat_partition_lag",
         "Offsets that are not yet read.",
-        *((place, each.lag) for place, each in places if each.lag is not None),
+        *((labels, partition.lag) for labels, partition in partitions if partition.lag is not None),
     )
     yield _gauge(
         "brokernat_partition_end_offset",
         "The offset after the last committed one.",
-        *((place, each.end) for place, each in places),
+        *((labels, partition.end) for labels, partition in partitions),
     )
     yield _gauge(
         "brokernat_partition_latest_offset",
         "The end of the partition when the last batch was planned.",
-        *((place, each.latest) for place, each in places if each.latest is not None),
+        *((labels, partition.latest) for labels, partition in partitions if partition.latest is not None),
     )
 
 
@@ -116,28 +116,28 @@ def _paths(status: RunStatus) -> Iterator[Metric]:
     maps = (
         (
             {
-                "executor": each.executor,
-                "host": each.host,
-                "cluster": each.cluster,
-                "fingerprint": each.fingerprint or "",
-                "agent": each.agent or "",
+                "executor": row.executor,
+                "host": row.host,
+                "cluster": row.cluster,
+                "fingerprint": row.fingerprint or "",
+                "agent": row.agent or "",
             },
             1,
         )
-        for each in status.maps
+        for row in status.maps
     )
     yield _gauge("brokernat_address_map_info", "The address map that each JVM has for a cluster.", *maps)
     routes = (
         (
             {
-                "cluster": each.cluster,
-                "node": each.node_id,
-                "advertised": each.advertised,
-                "reachable": each.reachable,
+                "cluster": route.cluster,
+                "node": route.node_id,
+                "advertised": route.advertised,
+                "reachable": route.reachable,
             },
-            len(each.proved_by),
+            len(route.proved_by),
         )
-        for each in status.routes
+        for route in status.routes
     )
     yield _gauge("brokernat_broker_proved_by", "The number of JVMs that have proved the path to a broker.", *routes)
 

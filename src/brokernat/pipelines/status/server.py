@@ -115,7 +115,7 @@ class _Server(ThreadingMixIn, TCPServer):
         return not self._only_local or name == "localhost" or _is_address(name)
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002
-        # A reader that has gone away is nothing to report.
+        # A client that has closed its connection is not an error.
         level = logging.DEBUG if isinstance(sys.exception(), OSError) else logging.ERROR
         log.log(level, "status: a request failed", exc_info=True)
 
@@ -126,16 +126,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.server.is_allowed(self.headers.get("Host", "")):
-            found = answer(urlsplit(self.path).path, self.server.board, time.time())
+            response = answer(urlsplit(self.path).path, self.server.board, time.time())
         else:
-            found = _text(HTTPStatus.FORBIDDEN, "use this machine's address or localhost as the host")
-        self.send_response(found.code)
-        for name, value in {**_HEADERS, "Content-Type": found.content_type}.items():
+            response = _text(HTTPStatus.FORBIDDEN, "use this machine's address or localhost as the host")
+        self.send_response(response.code)
+        for name, value in {**_HEADERS, "Content-Type": response.content_type}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(found.body)))
+        self.send_header("Content-Length", str(len(response.body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(found.body)
+            self.wfile.write(response.body)
 
     do_HEAD = do_GET  # noqa: N815
 

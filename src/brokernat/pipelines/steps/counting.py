@@ -3,8 +3,8 @@
 Records are counted before and after brokernat's own steps, so a step that loses or duplicates a record is detected.
 A record that the user's transform drops is `filtered`; a tag that it duplicates or separates from its record is an
 error, because it would look like a copy of a repeated batch. Counting needs no extra pass: the sink counts its rows
-exactly, Spark's scan or `observe` counts the input. Before an exchange, the latter counts a task twice if an executor
-was lost, so a difference is verified by a second, slow count.
+exactly, and Spark's scan or `observe` counts the input. The input count includes a task before an exchange twice if its
+executor was lost, so a difference is verified by a second, slow count.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Counts:
     """The dead letters by `FaultKind`; kinds that did not occur are left out."""
 
     @classmethod
-    def of_outgoing(cls, found: Mapping[str, int]) -> Counts:
+    def of_outgoing(cls, rows: Mapping[str, int]) -> Counts:
         """The counts of one pass from the number of `tags`, `filtered` and dead letters of each cause."""
-        causes = {kind.value: found[kind] for kind in FaultKind if found.get(kind)}
-        return cls(sum(found.values()), found.get("tags", 0), sum(causes.values()), found.get("filtered", 0), causes)
+        causes = {kind.value: rows[kind] for kind in FaultKind if rows.get(kind)}
+        return cls(sum(rows.values()), rows.get("tags", 0), sum(causes.values()), rows.get("filtered", 0), causes)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -101,7 +101,7 @@ def check_received(entering: int | None, left: int, recount: Callable[[], int], 
 
 
 def count_transformed(transformed: DataFrame, records: int, *, transform: str) -> int:
-    """The number of rows that a transform returned for so many records; checks that each is of another record.
+    """The number of rows that a transform returned for `records` records; checks that no two rows are of one record.
 
     Raises:
         IncompleteError: rows without coordinates, several rows from one record, or more rows than records.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     Lookup = Callable[[Column], Column]
-    """From a key to the struct that `by_key` has for it, or null."""
+    """A function that returns the struct of a key, see `by_key`, or null."""
 
 _KEY = "brokernat_key"
 _FOUND = "brokernat_found"
@@ -30,24 +30,24 @@ def enrich(
 
     Args:
         records: decoded records with `brokernat_fault`.
-        reference: one row per key, `reference_key` of the type that `key` has.
+        reference: one row per key; `reference_key` has the type of `key`.
         name: the reference's name in faults.
-        lookup: a function that replaces the join with `by_key`'s rows.
+        lookup: a function to use instead of a join with the rows of `by_key`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    wanted = F.when(F.col(FAULT).isNull(), F.col(quoted(key)))
+    valid_key = F.when(F.col(FAULT).isNull(), F.col(quoted(key)))
     if lookup:
-        joined = records.withColumn(_FOUND, lookup(wanted))
+        joined = records.withColumn(_FOUND, lookup(valid_key))
     else:
-        joined = records.join(by_key(reference, reference_key), wanted == F.col(_KEY), "left")
+        joined = records.join(by_key(reference, reference_key), valid_key == F.col(_KEY), "left")
     text = F.col(quoted(key)).cast("string")
     missing = (
         F.when(text.isNull(), fault(FaultKind.NULL_KEY, f"reference `{name}`: the key `{key}` is null"))
         .when(F.col(_FOUND).isNull(), fault(FaultKind.MISSING_REFERENCE, f"reference `{name}` has no `{key}` ", text))
     )  # fmt: skip
-    verdict = F.coalesce(F.col(FAULT), missing).alias(FAULT)
-    columns = [verdict if column == FAULT else F.col(quoted(column)) for column in records.columns]
+    first_fault = F.coalesce(F.col(FAULT), missing).alias(FAULT)
+    columns = [first_fault if column == FAULT else F.col(quoted(column)) for column in records.columns]
     added = (column for column in reference.columns if column != reference_key)
     return joined.select(*columns, *(F.col(f"{_FOUND}.{quoted(column)}") for column in added))
 

@@ -9,8 +9,8 @@ another pipeline already has a header `brokernat-src`; the new one replaces it.
     decoded     + brokernat_fault, and one column per field of the schema
     enriched    + one column per column of each reference
 
-A fault is why a record becomes a dead letter: a class for machines, a sentence for people. It is null for a row that is
-well; the first step that finds one wins, the steps behind it leave the row alone.
+A fault is the reason why a record becomes a dead letter: a kind for programs and a sentence for people. It is null for
+a valid record. A record keeps its first fault; later steps do not process it.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ RESERVED_PREFIX = "brokernat_"
 SOURCE_HEADER = "brokernat-src"
 TIMESTAMP_HEADER = "brokernat-src-timestamp"
 REPLAY_HEADER = "brokernat-src-replayed"
-"""The header of a replayed tag: the time at which the replay began."""
+"""The header of a replayed tag: the start time of the replay."""
 FAULT_TYPE = "struct<kind: string, message: string>"
 CONNECT_PREFIX = "__connect.errors."
-"""Begins the names of the headers of a dead letter: `RecordFunction.java`."""
+"""The prefix of the header names of a dead letter, see `RecordFunction.java`."""
 
 
 def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
     """The columns of Spark's Kafka source as an envelope and a value.
 
     Args:
-        records: of the source with `includeHeaders`: key, value, topic, partition, offset, timestamp, headers.
-        cluster_id: Kafka's own id of the source cluster; a name would change with the file.
+        records: key, value, topic, partition, offset, timestamp, headers of Spark's source with `includeHeaders`.
+        cluster_id: Kafka's id of the source cluster; the cluster's name in the file may be changed.
 
     Returns:
         `brokernat_src`, a struct of coordinates, topic, partition, offset, timestamp, key, headers; `brokernat_value`.
@@ -52,7 +52,7 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
     coordinates = F.concat_ws(
         "/", F.lit(cluster_id), F.col("topic"), F.col("partition").cast("string"), F.col("offset").cast("string")
     )
-    # Kafka knows no empty list of headers apart from none: Spark gives null, which concat() would spread.
+    # Spark returns null for a record without headers, and concat() with a null returns null.
     headers = F.coalesce(F.col("headers"), F.array().cast("array<struct<key:string,value:binary>>"))
     envelope = F.struct(
         coordinates.alias("coordinates"), "topic", "partition", "offset", "timestamp", "key", headers.alias("headers")

@@ -2,8 +2,8 @@
 to the envelope. A value without the declared type is a fault.
 
 `native/spark-functions` has a `Decoder` for each format. The settings of a decoder are in the name of the function, by
-which Spark binds it. Spark shows these names, so a registry is in them only by an id that the driver's JVM assigns, and
-its login is not.
+which Spark binds it. Spark shows these names, so a name contains only an id of the registry, which the driver's JVM
+assigns, and not the login.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField, StructType
 
     ValueFormat = Callable[[Column, StructType, SparkSession], Column]
-    """From the value (BINARY), the columns and the session to a struct as `clients.spark.decode` makes it."""
+    """A function of the value (BINARY), the columns and the session; returns a struct like `clients.spark.decode`."""
     TagFormat = Callable[[Column, Sequence[StructField], SparkSession], Column]
-    """From a struct of a tag's columns, these columns and the session to the value (BINARY)."""
+    """A function of a struct of a tag's columns, these columns and the session; returns the value (BINARY)."""
 
 _NO_REGISTRY = "none"
 _DECODED = "brokernat_decoded"
@@ -52,7 +52,7 @@ class Registry:
         return cls(section.url, address, section.authorization, stops_on_unknown)
 
     def name_in(self, spark: SparkSession) -> str:
-        """Its id in the session's JVM, for names of functions."""
+        """The id of this registry in the session's JVM, for names of functions."""
         login = self.authorization.reveal() if self.authorization else None
         return str(_java(spark).add(self.url, self.address, login, self.stops_on_unknown))
 
@@ -91,13 +91,13 @@ class Registry:
 
 
 def _java(spark: SparkSession) -> Any:
-    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - py4j has no public door
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - PySpark has no public access to py4j
     return jvm.io.brokernat.spark.Registry
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaValues:
-    """Records of a schema, with Confluent's schema id in front of them if there is a registry.
+    """Records of a schema, after Confluent's schema id if there is a registry.
 
     `format` is `avro`, and `schema` the text of an Avro schema; or `protobuf`, and the JSON that
     `config/protobuf_schema.py` describes.
@@ -179,7 +179,7 @@ def _shown(types: Mapping[str, DataType], name: str) -> str:
 
 
 def _nullable(declared: DataType) -> DataType:
-    """A type without NOT NULL: null values are found when they are written."""
+    """A type without NOT NULL, because null values are detected when they are written."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     match declared:
@@ -200,9 +200,9 @@ def decode(envelope: DataFrame, schema: StructType, value_format: ValueFormat = 
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    # A step of its own: an expression that stands in several columns would be computed for each of them.
-    taken = envelope.withColumn(_DECODED, value_format(F.col(VALUE), schema, envelope.sparkSession))
-    return taken.select(
+    # A separate step, because Spark would compute an expression again for each column that uses it.
+    decoded = envelope.withColumn(_DECODED, value_format(F.col(VALUE), schema, envelope.sparkSession))
+    return decoded.select(
         COORDINATES,
         VALUE,
         F.col(f"{_DECODED}.{FAULT}").alias(FAULT),

@@ -34,7 +34,7 @@ class Join:
     key: str
     frame: DataFrame
     lookup: Lookup | None = None
-    """A lookup that replaces the join with the frame."""
+    """A function to use instead of a join with the frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Plan:
         return self.transform(good) if self.transform else good
 
     def outgoing(self, records: DataFrame, transformed: DataFrame | None = None) -> DataFrame | None:
-        """A row for each record in one pass: its tag, its dead letter, or a null topic where the transform drops it.
+        """A row for each record in one pass: its tag, its dead letter, or a null topic if the transform drops it.
 
         Args:
             records: decoded and enriched.
@@ -86,10 +86,10 @@ class Plan:
         if self.transform:
             good = without_fault(records)
             transformed = transformed or self.transform(good)
-            everything = over_all(records, good, transformed) if is_row_by_row(good, transformed) else None
-            if everything is None:
+            all_records = over_all(records, good, transformed) if is_row_by_row(good, transformed) else None
+            if all_records is None:
                 return None
-            records, is_tag = everything, F.col(KEPT)
+            records, is_tag = all_records, F.col(KEPT)
         key, content = tag(records, key=self.sink.key, tag_format=self.tag_format)
         return kafka_records(records, self.sink, pipeline=self.name, key=key, tag=F.when(is_tag, content))
 

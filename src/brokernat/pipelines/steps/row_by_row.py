@@ -1,4 +1,4 @@
-"""Transforms that work row by row, by Spark's plan: their input is not cached or read twice.
+"""Transforms that work row by row according to Spark's plan; their input is not cached or read twice.
 
 Most transforms are projections and filters. Such a transform is applied to all records, and a column marks the rows
 that are tags (`RowByRow.java`), so one projection makes the tag or the dead letter of each record in one pass. A Python
@@ -46,9 +46,9 @@ _HINT = "`select`, `withColumn` and `where` are supported; or set `mode: micro-b
 
 
 def is_row_by_row(before: DataFrame, after: DataFrame) -> bool:
-    """Whether each row of `after` is computed from another row of `before`, by Spark's plan.
+    """Whether Spark's plan computes each row of `after` from one row of `before`, and no two from the same row.
 
-    That is so if the plan between them has only projections and filters and `brokernat_src` is the same column. After
+    This is true if the plan between them has only projections and filters and `brokernat_src` is the same column. After
     joins, unions, generators and Python frames the caller must check for duplicates.
     """
     first, last = _analyzed(before), _analyzed(after)
@@ -66,12 +66,12 @@ def over_all(records: DataFrame, faultless: DataFrame, transformed: DataFrame) -
 
     Args:
         records: decoded and enriched records, each with its fault or null.
-        faultless: those without a fault, which the transform got.
-        transformed: what it returned.
+        faultless: the records without a fault, the input of the transform.
+        transformed: the result of the transform.
 
     Returns:
         A row per record: the columns of `transformed`, `brokernat_fault`, `brokernat_value`, and `brokernat_kept`,
-        which is true where the row is one of `transformed`. None where a Python function is in the transform.
+        which is true if the row is one of `transformed`. None if the transform has a Python function.
     """
     jvm: Any = records.sparkSession._jvm  # noqa: SLF001 - Python has no reader or writer of plans
     plans = (_analyzed(frame) for frame in (records, faultless, transformed))
@@ -89,8 +89,8 @@ def refuse_unsupported(before: DataFrame, after: DataFrame, *, transform: str) -
     """Check that a transform has only projections and filters.
 
     Args:
-        before: the records that the transform got.
-        after: what it returned.
+        before: the input of the transform.
+        after: the result of the transform.
         transform: its name, for messages.
 
     Raises:
@@ -119,7 +119,7 @@ def _refused_of(step: Any, spark: SparkSession) -> dict[str, str]:
     refused = {f"the Python function `{name}`": _HINTS["Python"] for name in _python_functions(step)}
     jvm: Any = spark._jvm  # noqa: SLF001 - Python has no reader of plans
     pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
-    if any(expression.containsPattern(pattern) for expression in _each(step.expressions())):
+    if any(expression.containsPattern(pattern) for expression in _elements(step.expressions())):
         refused["a subquery"] = _HINTS["Join"]
     if "Python" in operator or "Pandas" in operator or "MapInArrow" in operator:
         refused[f"Python code ({operator})"] = _HINTS["Python"]
@@ -129,22 +129,23 @@ def _refused_of(step: Any, spark: SparkSession) -> dict[str, str]:
 
 
 def _python_functions(step: Any) -> Iterator[str]:
-    pending = list(_each(step.expressions()))
+    pending = list(_elements(step.expressions()))
     while pending:
         expression = pending.pop()
         if expression.getClass().getSimpleName().startswith("Python"):
             yield str(expression.name())
-        pending.extend(_each(expression.children()))
+        pending.extend(_elements(expression.children()))
 
 
 def _identity(plan: Any) -> int | None:
     """Spark's expression id of `brokernat_src`; a recomputed column has another one."""
-    return next((int(one.exprId().id()) for one in _each(plan.output()) if one.name() == COORDINATES), None)
+    columns = (column for column in _elements(plan.output()) if column.name() == COORDINATES)
+    return next((int(column.exprId().id()) for column in columns), None)
 
 
 def _analyzed(frame: DataFrame) -> Any:
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - Python has no reader of plans
 
 
-def _each(seq: Any) -> Iterator[Any]:
-    return (seq.apply(place) for place in range(seq.size()))
+def _elements(seq: Any) -> Iterator[Any]:
+    return (seq.apply(index) for index in range(seq.size()))

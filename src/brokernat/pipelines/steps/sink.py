@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
     from brokernat.pipelines.steps.formats import TagFormat
 
-# Nulls are written: a reader sees that the field exists. Six digits: to_json would cut microseconds off.
+# Nulls are written, so that a consumer sees that the field exists. Six digits, because to_json writes milliseconds.
 _JSON = {
     "ignoreNullFields": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]",
 }
 _SCALARS = {"boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz"}
-_NOT_OF_TAGS = {COORDINATES, FAULT, VALUE, KEPT}
+_INTERNAL_COLUMNS = {COORDINATES, FAULT, VALUE, KEPT}
 
-# A producer's own settings win over these, except that acknowledgements are what the delivery promise rests on.
+# The cluster's properties override these, but not `acks`, because at-least-once delivery depends on it.
 PRODUCER_DEFAULTS: Mapping[str, str] = {
     "kafka.enable.idempotence": "true",
     "kafka.max.in.flight.requests.per.connection": "5",
@@ -45,10 +45,8 @@ PRODUCER_DEFAULTS: Mapping[str, str] = {
 }
 REQUIRED: Mapping[str, str] = {"kafka.acks": "all"}
 SINK = "io.brokernat.spark.KafkaSink"
-"""brokernat's sink, with options and producers of Spark's.
-
-It counts rows, and its plan has no password (`KafkaSink.java`).
-"""
+"""brokernat's sink. It uses the options and producers of Spark's sink, but counts rows, and its plan has no password
+(`KafkaSink.java`)."""
 _RECORD = "brokernat_record"
 _TOO_LARGE = "RecordTooLargeException"
 
@@ -57,7 +55,7 @@ def tag(rows: DataFrame, *, key: str | None, tag_format: TagFormat | None = None
     """The key (BINARY) and the content of a tag: a struct of all columns but `brokernat_src`, or its value (BINARY).
 
     Args:
-        rows: the frame that holds the tags.
+        rows: the DataFrame of the tags.
         key: the column whose text is the key; None keeps the key of the source record, byte for byte.
         tag_format: the encoder of the struct; default: JSON.
 
@@ -66,16 +64,16 @@ def tag(rows: DataFrame, *, key: str | None, tag_format: TagFormat | None = None
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    own = [field for field in rows.schema if field.name not in _NOT_OF_TAGS]
-    names = [field.name for field in own]
+    fields = [field for field in rows.schema if field.name not in _INTERNAL_COLUMNS]
+    names = [field.name for field in fields]
     if key is not None and key not in names:
         raise ConfigError(
             Finding("no-such-column", f"sink.key: tags have no column `{key}`", f"they have: {', '.join(names)}")
         )
     content = F.struct(*(F.col(quoted(name)) for name in names))
     if tag_format is not None:
-        content = tag_format(content, own, rows.sparkSession)
-    elif not all(_is_encoded(field.dataType) for field in own):
+        content = tag_format(content, fields, rows.sparkSession)
+    elif not all(_is_encoded(field.dataType) for field in fields):
         content = F.to_json(content, _JSON).cast("binary")
     text = F.col(f"{COORDINATES}.key") if key is None else F.col(quoted(key)).cast("string")
     return text.cast("binary"), content
@@ -96,23 +94,22 @@ def kafka_records(
 
     Args:
         rows: with `brokernat_src`.
-        pipeline: its name, which stands in dead letters where Connect names the connector.
-        key: of tags, see `tag`.
-        tag: content of tags; null in other rows.
-        faults: whether rows have `brokernat_fault` and `brokernat_value`: a row that is not a tag becomes a dead
-            letter,
-            or a row of nulls if it has no fault.
+        pipeline: the name of the pipeline, for the header in which Connect writes the name of a connector.
+        key: the key of tags, see `tag`.
+        tag: the content of tags; null in other rows.
+        faults: whether rows have `brokernat_fault` and `brokernat_value`. A row that is not a tag becomes a dead
+            letter, or a row of nulls if it has no fault.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    nothing = F.lit(None).cast("binary")
+    null = F.lit(None).cast("binary")
     fault = F.col(FAULT) if faults else F.lit(None).cast(FAULT_TYPE)
-    came = F.col(VALUE) if faults else nothing
-    arguments = (F.col(COORDINATES), nothing if key is None else key, nothing if tag is None else tag, fault, came)
+    value = F.col(VALUE) if faults else null
+    arguments = (F.col(COORDINATES), null if key is None else key, null if tag is None else tag, fault, value)
     settings = (pipeline, sink.topic, sink.dead_letters, time_zone(rows.sparkSession))
-    # A step of its own: an expression that stands in several columns would be computed for each of them.
-    made = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
-    return made.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers", "cause")))
+    # A separate step, because Spark would compute an expression again for each column that uses it.
+    records = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
+    return records.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers", "cause")))
 
 
 def _is_encoded(declared: DataType) -> bool:
@@ -132,7 +129,7 @@ def _is_encoded(declared: DataType) -> bool:
 
 
 def producer_options(given: Mapping[str, str]) -> dict[str, str]:
-    """The options of the write: defaults, overridden by the cluster's, overridden by those that delivery needs."""
+    """The options of the write: the defaults, then the cluster's, then `REQUIRED`; the last value applies."""
     return {**PRODUCER_DEFAULTS, **given, **REQUIRED}
 
 
@@ -174,26 +171,26 @@ def listening(spark: SparkSession, listener: Listener) -> Iterator[dict[str, str
 
 
 def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
-    """Sends rows and returns when every one is acknowledged; Spark raises otherwise.
+    """Sends rows and returns when all are acknowledged; otherwise Spark raises an exception.
 
     Args:
-        rows: of `kafka_records`; one without a topic is counted and not sent.
-        options: of the sink cluster, see `producer_options`.
+        rows: the rows of `kafka_records`; a row without a topic is counted and not sent.
+        options: the options of the sink cluster, see `producer_options`.
 
     Returns:
         See `Listener.written`.
 
     Raises:
-        IncompleteError: a record is larger than the producer or the topic takes; names the largest.
+        IncompleteError: a record is larger than the producer or the topic accepts; names the largest.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
 
     class Counting(Listener):
         def written(self, batch_id: int, rows: Mapping[str, int]) -> None:  # noqa: ARG002 - Spark passes it
-            found.update(rows)
+            counts.update(rows)
 
     try:
         with listening(rows.sparkSession, Counting()) as listened:
@@ -202,7 +199,7 @@ def write(rows: DataFrame, options: Mapping[str, str]) -> dict[str, int]:
         if too_large := too_large_for_sink(error, lambda: rows):
             raise too_large from None
         raise
-    return found
+    return counts
 
 
 def too_large_for_sink(error: Exception, rows: Callable[[], DataFrame | None]) -> IncompleteError | None:
@@ -210,8 +207,8 @@ def too_large_for_sink(error: Exception, rows: Callable[[], DataFrame | None]) -
     cause = root_cause(error)
     if not cause.startswith(_TOO_LARGE):
         return None
-    found = rows()
-    named = "" if found is None else f"; the largest are {', '.join(largest(found))}"
+    failed_rows = rows()
+    named = "" if failed_rows is None else f"; the largest are {', '.join(largest(failed_rows))}"
     return IncompleteError(
         f"a record is too large for the sink: {cause}{named}",
         hint="raise max.request.size of the sink cluster's client and max.message.bytes of the topic, or make "
@@ -225,8 +222,8 @@ def largest(rows: DataFrame, count: int = 3) -> list[str]:
 
     size = F.octet_length("value") + F.coalesce(F.octet_length("key"), F.lit(0))
     source = F.filter("headers", lambda header: header["key"] == SOURCE_HEADER)[0]["value"].cast("string")
-    found = rows.select("topic", source.alias("source"), F.coalesce(size, F.lit(0)).alias("size"))
+    sizes = rows.select("topic", source.alias("source"), F.coalesce(size, F.lit(0)).alias("size"))
     return [
         f"{row['topic']} <- {row['source']} ({row['size']} bytes)"
-        for row in found.orderBy(F.desc("size")).limit(count).collect()
+        for row in sizes.orderBy(F.desc("size")).limit(count).collect()
     ]

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _DEFAULTS: Mapping[str, str] = {"kafka.isolation.level": "read_committed"}
 
 BATCH_RECORDS = 500_000
-"""The most records of one batch unless the file says otherwise: a batch is held in memory (and on disk beyond it), and
-is what a crash may repeat."""
+"""The default limit of records in one batch. A batch is held in memory, the rest on disk, and a crash repeats at most
+one batch."""
 
 
 def source_options(cluster: Cluster) -> dict[str, str]:
-    """The options to read a pipeline's source; the cluster's properties win."""
+    """The options to read a pipeline's source; the cluster's properties override the defaults."""
     return {**_DEFAULTS, **kafka_options(cluster, role=Role.SOURCE)}
 
 
@@ -45,19 +45,19 @@ def read_stream(
     Args:
         options: from `source_options`, with the credentials.
         starting: start offsets of each partition for a query without a checkpoint, instead of the file's.
-        whole: without a limit of records, which Real-Time Mode refuses.
+        whole: read without a limit of records, because Real-Time Mode rejects a limit.
     """
-    own = {
+    query_options = {
         "subscribe": ",".join(source.topics),
         "startingOffsets": starting or source.starting_offsets,
         "includeHeaders": "true",
         "failOnDataLoss": "true",
     }
     if source.min_partitions:
-        own["minPartitions"] = str(source.min_partitions)
+        query_options["minPartitions"] = str(source.min_partitions)
     if not whole:
-        own["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger or BATCH_RECORDS)
-    return spark.readStream.format("kafka").options(**options, **own).load()
+        query_options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger or BATCH_RECORDS)
+    return spark.readStream.format("kafka").options(**options, **query_options).load()
 
 
 def read_between(
@@ -66,15 +66,15 @@ def read_between(
     """The same columns of the records between two offsets of each partition.
 
     Args:
-        options: with the credentials; of a pipeline's source from `source_options`.
-        offsets: name every topic and partition that is read.
+        options: with the credentials; for a pipeline's source from `source_options`.
+        offsets: the offsets of every topic and partition to read.
         fail_on_loss: whether removed records are an error.
     """
-    own = {
+    query_options = {
         "assign": json.dumps({topic: sorted(ends) for topic, ends in offsets.end.items()}),
         "startingOffsets": as_option(offsets.begin),
         "endingOffsets": as_option(offsets.end),
         "includeHeaders": "true",
         "failOnDataLoss": str(fail_on_loss).lower(),
     }
-    return spark.read.format("kafka").options(**options, **own).load()
+    return spark.read.format("kafka").options(**options, **query_options).load()

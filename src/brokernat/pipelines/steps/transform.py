@@ -36,16 +36,17 @@ class Transform:
     function: Callable[[DataFrame], object]
 
     def __call__(self, records: DataFrame) -> DataFrame:
-        """Applies it and checks the columns of the result; rows are counted elsewhere.
+        """Calls the function and checks the columns of the result; rows are counted elsewhere.
 
         Raises:
-            TransformError: it raised, or the result is no frame, or lacks `brokernat_src`, or has nothing else.
+            TransformError: the function raised, or its result is no DataFrame, lacks `brokernat_src`, or has no other
+                column.
         """
         from pyspark.sql import DataFrame
 
         try:
             result = self.function(records)
-        except Exception as error:  # a stranger's code
+        except Exception as error:  # the user's code may raise anything
             from brokernat.pipelines.root_cause import root_cause
 
             raise TransformError(f"transform `{self.name}` raised {root_cause(error)}") from error
@@ -78,10 +79,10 @@ def load_transform(name: str, folder: Path) -> Transform:
     """Imports `module:function`.
 
     Args:
-        folder: where the configuration file is.
+        folder: the folder of the configuration file.
 
     Raises:
-        TransformError: no such module, it raises, or it has no such function.
+        TransformError: there is no such module, it raises, or it has no such function.
     """
     module_name, _, function_name = name.partition(":")
     if str(folder) not in sys.path:
@@ -89,7 +90,7 @@ def load_transform(name: str, folder: Path) -> Transform:
     importlib.invalidate_caches()
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # a stranger's code
+    except Exception as error:  # the user's code may raise anything
         raise TransformError(
             f"transform `{name}`: `import {module_name}` raised {type(error).__name__}: {error}",
             hint=f"modules are searched in {folder} and on Python's path",
