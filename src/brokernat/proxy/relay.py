@@ -95,7 +95,7 @@ class Relay:
 
     @property
     def movable(self) -> bool:
-        """Whether the connection is idle and has no state other than its sockets."""
+        """Whether another process can continue the connection: it is idle, and its only state is in the sockets."""
         sockets = (self.client, self.broker)
         return self.session.transferable and not any(isinstance(each, ssl.SSLSocket) for each in sockets)
 
@@ -119,7 +119,7 @@ class Relay:
             self.close()
             return
         try:
-            ended = self._responses.end()
+            ended = self._responses.end_sending()
         except ssl.SSLWantWriteError:
             self._responses.wait_for_room(self._end)
             return
@@ -139,8 +139,8 @@ class Relay:
 
     def source_ended(self, flow: _Flow) -> None:
         """Called when the source of a flow has ended and all its bytes are sent."""
-        nothing_expected = self.session.idle and not self._responses.unsent
-        if flow is self._requests and not self._ending and not nothing_expected and flow.end_half():
+        finished = self.session.idle and not self._responses.unsent
+        if flow is self._requests and not self._ending and not finished and flow.shut_down_sending():
             return
         self.close()
 
@@ -215,19 +215,19 @@ class _Flow:
         self.resume()
         return not self._at_end
 
-    def end_half(self) -> bool:
+    def shut_down_sending(self) -> bool:
         """Shut down sending to the target; returns whether that is possible."""
         return not isinstance(self._target, ssl.SSLSocket) and self._shut_down()
 
-    def end(self) -> bool:
-        """As `end_half`, for a target whose further bytes are discarded, so that TLS can be ended, too.
+    def end_sending(self) -> bool:
+        """As `shut_down_sending`, for a target whose further bytes are discarded, so that TLS can be ended, too.
 
         Raises:
             ssl.SSLWantWriteError: `close_notify` does not fit into the send buffer: the target has to read first.
         """
         self._stop_waiting_for_room()
         if isinstance(self._target, ssl.SSLSocket):
-            # The first step of `unwrap` sends `close_notify`; the second one would wait for that of the client.
+            # `unwrap` first sends `close_notify`, then raises SSLWantReadError: it would wait for that of the client.
             try:
                 self._target.unwrap()
             except ssl.SSLWantWriteError:

@@ -250,9 +250,9 @@ async def _exchange(connection: socket.socket, request: bytes) -> bytes:
         try:
             unsent = unsent[connection.send(unsent) :]
         except (BlockingIOError, ssl.SSLWantWriteError):
-            await _ready(connection, reading=False)
+            await _wait_until_ready(connection, reading=False)
         except ssl.SSLWantReadError:
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
     (length,) = struct.unpack(">i", await _receive(connection, 4))
     if not 0 <= length <= _LARGEST_RESPONSE:
         raise LoginError(f"the login response has {length} bytes")
@@ -265,7 +265,7 @@ async def _receive(connection: socket.socket, size: int) -> bytes:
         try:
             part = connection.recv(size - len(received))
         except (BlockingIOError, ssl.SSLWantReadError):
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
             continue
         if not part:
             raise EOFError("the broker closed the connection during the login")
@@ -286,14 +286,15 @@ async def tls_handshake(connection: ssl.SSLSocket) -> None:
         try:
             connection.do_handshake()
         except ssl.SSLWantReadError:
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
         except ssl.SSLWantWriteError:
-            await _ready(connection, reading=False)
+            await _wait_until_ready(connection, reading=False)
         else:
             return
 
 
-async def _ready(connection: socket.socket, *, reading: bool) -> None:
+async def _wait_until_ready(connection: socket.socket, *, reading: bool) -> None:
+    """Waits until the socket is readable or, with `reading=False`, writable."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     add, remove = (loop.add_reader, loop.remove_reader) if reading else (loop.add_writer, loop.remove_writer)

@@ -206,8 +206,8 @@ class _Parent:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
 
     def _start_workers(self) -> None:
-        # Objects of the start live until the end: frozen, they are not traversed by a collection, whose writes would
-        # copy their pages in every worker.
+        # The objects made so far live until the end. Frozen, they are not visited by the garbage collector, which would
+        # write to their memory pages and so copy them in every worker.
         gc.collect()
         gc.freeze()
         ready_reader, ready_writer = os.pipe()
