@@ -95,7 +95,7 @@ def course(steps: Steps, cuts: Sequence[int]) -> str:
         assert at_once.in_flight == in_pieces.in_flight, written(steps)
         out = whole[side][before:]
         passed = "all" if out == sent else "none" if not out else "another"
-        found.append(f"{side}{passed}{min(at_once.in_flight, 3)}{'f' * at_once.fresh}{'i' * at_once.idle}")
+        found.append(f"{side}{passed}{min(at_once.in_flight, 3)}{'f' * at_once.transferable}{'i' * at_once.idle}")
     return _named(found, "")
 
 

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_LARGEST: Final = 1024
-_PATIENCE: Final = 1.0
-"""For the other process to take one, in seconds."""
+_LARGEST_HEADER: Final = 1024
+_SEND_TIMEOUT: Final = 1.0
+"""Seconds to wait until the other process accepts a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The sockets of a client and its broker; `dialled` is the endpoint of the node, empty for a bootstrap server."""
+    """The sockets of a client and its broker; `dialled` is the dialled endpoint, empty for a bootstrap server."""
 
     node_id: int
     dialled: str
@@ -31,37 +31,37 @@ class Handover:
     """A queue of connections from all workers of one program to all workers of the next; any worker may read."""
 
     def __init__(self) -> None:
-        self._sending, self._receiving = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._sending.settimeout(_PATIENCE)
+        self._sender, self._receiver = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._sender.settimeout(_SEND_TIMEOUT)
 
     def send(self, connection: Connection) -> bool:
         """Send a connection; the caller closes its own copy. Returns whether it was sent."""
         header = json.dumps([connection.node_id, connection.dialled]).encode()
         try:
-            socket.send_fds(self._sending, [header], [connection.client.fileno(), connection.broker.fileno()])
+            socket.send_fds(self._sender, [header], [connection.client.fileno(), connection.broker.fileno()])
         except OSError:
             return False
         return True
 
-    def keep(self) -> str:
-        """Keep the receiving end open for the next program; returns the argument for its `kept_end`."""
-        self._receiving.set_inheritable(True)
-        return str(self._receiving.fileno())
+    def keep_receiver_open(self) -> str:
+        """Keep the receiving end open across execve; returns the argument of `inherited_receiver`."""
+        self._receiver.set_inheritable(True)
+        return str(self._receiver.fileno())
 
 
-def kept_end(descriptor: str) -> socket.socket:
-    """The receiving end that the previous program has kept."""
-    found = socket.socket(fileno=int(descriptor))
-    found.set_inheritable(False)
-    found.setblocking(False)
-    return found
+def inherited_receiver(descriptor: str) -> socket.socket:
+    """The receiving end that the previous program kept open."""
+    receiver = socket.socket(fileno=int(descriptor))
+    receiver.set_inheritable(False)
+    receiver.setblocking(False)
+    return receiver
 
 
-def connections(receiving: socket.socket) -> Iterator[Connection]:
+def connections(receiver: socket.socket) -> Iterator[Connection]:
     """The received connections. Raises EOFError after the last one."""
     while True:
         try:
-            header, descriptors, _, _ = socket.recv_fds(receiving, _LARGEST, 2)
+            header, descriptors, _, _ = socket.recv_fds(receiver, _LARGEST_HEADER, 2)
         except BlockingIOError:
             return
         if not header:

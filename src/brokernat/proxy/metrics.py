@@ -33,10 +33,10 @@ SERIES: Final = {
 }
 _UNITS: Final = {"received": "_bytes", "sent": "_bytes"}
 _INDEX: Final = {name: index for index, name in enumerate(SERIES)}
-_LONGEST: Final = 8 << 10
-_PATIENCE: Final = 5.0
-_KEPT: Final = "BROKERNAT_PROXY_METRICS"
-"""The descriptor of a socket that this program had before it was replaced by itself."""
+_LARGEST_REQUEST: Final = 8 << 10
+_REQUEST_TIMEOUT: Final = 5.0
+_INHERITED_SOCKET: Final = "BROKERNAT_PROXY_METRICS"
+"""The variable with the descriptor of the listening socket, for the next program of a restart (execve)."""
 
 
 def described() -> Iterator[tuple[str, str, str]]:
@@ -50,10 +50,10 @@ def _series(name: str) -> str:
 
 
 class Counters:
-    """The row of one worker. Make it before the workers are forked, and call `row` in each.
+    """The counters of all workers. Created before the workers are forked; each worker calls `row`.
 
     Args:
-        workers: how many processes write.
+        workers: the number of processes that write.
     """
 
     def __init__(self, workers: int = 1) -> None:
@@ -87,13 +87,13 @@ class Counters:
 
 
 def metrics_socket(endpoint: Endpoint) -> socket.socket:
-    """A listening socket.
+    """The listening socket for `GET /metrics`; the one of the previous program after a restart.
 
     Raises:
         ConfigError: it cannot be bound.
     """
-    if kept := os.environ.pop(_KEPT, ""):
-        listener = socket.socket(fileno=int(kept))
+    if inherited := os.environ.pop(_INHERITED_SOCKET, ""):
+        listener = socket.socket(fileno=int(inherited))
         listener.set_inheritable(False)
         return listener
     try:
@@ -104,28 +104,28 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         raise ConfigError(Finding("not-bound", message, "see `--metrics`")) from None
 
 
-def keep_metrics(listener: socket.socket) -> None:
-    """Keep the socket open for the next program, because old workers may still use its port."""
+def keep_metrics_socket_open(listener: socket.socket) -> None:
+    """Keep the socket open across execve: old workers may still use its port, so it could not be bound again."""
     listener.set_inheritable(True)
-    os.environ[_KEPT] = str(listener.fileno())
+    os.environ[_INHERITED_SOCKET] = str(listener.fileno())
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:
     """Serve until the returned server is closed."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            async with asyncio.timeout(_PATIENCE):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_answer(head, counters))
+            async with asyncio.timeout(_REQUEST_TIMEOUT):
+                request_head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(_response(request_head, counters))
                 await writer.drain()
         writer.close()
 
-    return await asyncio.start_server(answer, sock=listener, limit=_LONGEST)
+    return await asyncio.start_server(respond, sock=listener, limit=_LARGEST_REQUEST)
 
 
-def _answer(head: bytes, counters: Counters) -> bytes:
-    found = head.split(b" ")[:2] == [b"GET", b"/metrics"]
+def _response(request_head: bytes, counters: Counters) -> bytes:
+    found = request_head.split(b" ")[:2] == [b"GET", b"/metrics"]
     status = "200 OK" if found else "404 Not Found"
     body = (counters.text() if found else "try /metrics\n").encode()
     kind = "text/plain; version=0.0.4; charset=utf-8"

@@ -1,9 +1,9 @@
 """The nodes of a cluster: advertised endpoint, dialled endpoint, and port of the proxy.
 
 The port of a node depends only on its id, so it is the same after a restart and in all workers. Advertised endpoints
-are learned from metadata responses and stored in a file: a client that knows the nodes does not contact the bootstrap
-server again (before KIP-899), so after a restart the ports must be open before the first metadata. Workers share the
-file.
+come from metadata responses and are stored in a file, which the workers share. A client that knows the nodes does not
+contact the bootstrap server again (before KIP-899), so after a restart the ports must be open before the first metadata
+response.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def node_port(listen_port: int, first_node: int, node_id: int) -> int:
 
 
 class Nodes:
-    """The nodes of one cluster; `address_map` is exchanged by a reload.
+    """The nodes of one cluster; a reload replaces `address_map`.
 
     Args:
-        file: where they are stored; None stores nothing.
+        file: stores the nodes; None for no file.
     """
 
     def __init__(self, address_map: AddressMap | None, file: Path | None = None) -> None:
         self.address_map = address_map
         self._file = file
-        self._read_at = 0
+        self._file_mtime = 0
         self._advertised: dict[int, Endpoint] = {}
         self.read()
 
@@ -78,26 +78,26 @@ class Nodes:
         """The endpoint to dial for a bootstrap server: the target of its rule, or itself."""
         rule = self.address_map and self.address_map.find(server)
         if rule:
-            # A template needs a node id, and a bootstrap server has none yet.
+            # A template needs a node id, and the node id of a bootstrap server is unknown.
             with suppress(ConfigError):
                 return rule.translate(server, None)
         return server
 
-    def reachable_or_refused(self) -> dict[int, Endpoint | None]:
+    def dial_targets(self) -> dict[int, Endpoint | None]:
         """The endpoint to dial for each node, None for a refused one."""
-        found: dict[int, Endpoint | None] = {}
+        targets: dict[int, Endpoint | None] = {}
         for node_id in self._advertised:
             try:
-                found[node_id] = self.reachable(node_id)
+                targets[node_id] = self.reachable(node_id)
             except UnmappedEndpointError:
-                found[node_id] = None
-        return found
+                targets[node_id] = None
+        return targets
 
     @property
     def outdated(self) -> bool:
         """Whether the file has changed since it was read."""
         try:
-            return self._file is not None and self._file.stat().st_mtime_ns != self._read_at
+            return self._file is not None and self._file.stat().st_mtime_ns != self._file_mtime
         except OSError:
             return False
 
@@ -106,9 +106,9 @@ class Nodes:
         if self._file is None:
             return
         try:
-            self._read_at = self._file.stat().st_mtime_ns
-            kept = json.loads(self._file.read_text("utf-8"))
-            self._advertised.update({int(node_id): Endpoint.parse(text) for node_id, text in kept.items()})
+            self._file_mtime = self._file.stat().st_mtime_ns
+            stored = json.loads(self._file.read_text("utf-8"))
+            self._advertised.update({int(node_id): Endpoint.parse(text) for node_id, text in stored.items()})
         except FileNotFoundError:
             return
         except (OSError, ValueError, AttributeError, TypeError, ConfigError) as error:
@@ -117,14 +117,14 @@ class Nodes:
     def _write(self) -> None:
         if self._file is None:
             return
-        made = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+        temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            made.write_text(json.dumps({str(key): str(value) for key, value in sorted(self._advertised.items())}))
-            exchange(made, self._file)
-            self._read_at = self._file.stat().st_mtime_ns
+            temporary.write_text(json.dumps({str(key): str(value) for key, value in sorted(self._advertised.items())}))
+            exchange(temporary, self._file)
+            self._file_mtime = self._file.stat().st_mtime_ns
         except OSError as error:
-            _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", made, error)
+            _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", temporary, error)
 
 
 def nodes_file(cluster: Cluster, listen: Endpoint) -> Path:

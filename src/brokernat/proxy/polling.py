@@ -1,8 +1,9 @@
 """The event loop of the proxy: asyncio's, with direct calls for the sockets of connections.
 
 For each event asyncio runs an iteration of its loop (timers, a queue, a handle, a context), which costs more than a
-small request (docs/reference/performance.md). The selector itself calls the functions of `Loop.on_readable` and
-`on_writable`, and returns to asyncio for a timer, a signal or a ready task. Without epoll, asyncio calls them.
+small request (docs/reference/performance.md). So the selector itself calls the callbacks of `Loop.on_readable` and
+`Loop.on_writable`. It returns to asyncio only for a timer, a signal or a ready task. Without epoll, asyncio calls these
+callbacks.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any, Final, TypeVar, TypeVarTuple
 _READ, _WRITE = 0, 1
 _FOR_READERS: Final = ~select.POLLOUT
 _FOR_WRITERS: Final = ~select.POLLIN
-"""A fault of the socket is for both: whoever uses it next gets the error."""
-_AT_ONCE: Final = 256
-"""Events that one system call reports."""
+"""Error events of a socket call the reader and the writer: the next read or write raises the error."""
+_MOST_EVENTS: Final = 256
+"""The maximum number of events per system call."""
 
 Call = Callable[[], object]
 _Result = TypeVar("_Result")
@@ -31,7 +32,7 @@ class Loop(asyncio.SelectorEventLoop):
     """An event loop that calls readers and writers of sockets directly.
 
     Args:
-        direct: call directly; otherwise through asyncio.
+        direct: whether the selector calls the callbacks; otherwise asyncio does.
     """
 
     def __init__(self, *, direct: bool = hasattr(select, "epoll")) -> None:
@@ -39,7 +40,7 @@ class Loop(asyncio.SelectorEventLoop):
         super().__init__(self._direct)
 
     def on_readable(self, descriptor: int, call: Call | None) -> None:
-        """Call this whenever there is something to read; None ends it. Before a socket is closed, end it."""
+        """Call `call` whenever the socket is readable. None removes the call; do so before the socket is closed."""
         if self._direct is not None:
             self._direct.call(descriptor, _READ, call)
         elif call is not None:
@@ -48,7 +49,7 @@ class Loop(asyncio.SelectorEventLoop):
             self.remove_reader(descriptor)
 
     def on_writable(self, descriptor: int, call: Call | None) -> None:
-        """As `on_readable`, whenever there is room to write."""
+        """As `on_readable`, whenever the socket is writable."""
         if self._direct is not None:
             self._direct.call(descriptor, _WRITE, call)
         elif call is not None:
@@ -59,18 +60,18 @@ class Loop(asyncio.SelectorEventLoop):
     def call_soon(
         self, callback: Callable[[*_Values], object], *args: *_Values, context: Context | None = None
     ) -> asyncio.Handle:
-        self._return()
+        self._return_to_asyncio()
         return super().call_soon(callback, *args, context=context)
 
     def call_at(
         self, when: float, callback: Callable[[*_Values], object], *args: *_Values, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        self._return()
+        self._return_to_asyncio()
         return super().call_at(when, callback, *args, context=context)
 
-    def _return(self) -> None:
+    def _return_to_asyncio(self) -> None:
         if self._direct is not None:
-            self._direct.wanted = True
+            self._direct.asyncio_has_work = True
 
     def _failed(self, error: Exception) -> None:
         self.call_exception_handler({"message": "a connection has failed", "exception": error})
@@ -81,13 +82,13 @@ class _DirectSelector(selectors.BaseSelector):
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
-        self._registered = selectors.EpollSelector()
-        self._registered_at = self._registered.fileno()
+        self._asyncio_selector = selectors.EpollSelector()
+        self._asyncio_descriptor = self._asyncio_selector.fileno()
         self._epoll = select.epoll()
-        self._epoll.register(self._registered_at, select.EPOLLIN)
+        self._epoll.register(self._asyncio_descriptor, select.EPOLLIN)
         self._calls: dict[int, list[Call | None]] = {}
-        self.wanted = False
-        """Whether a call has left something to asyncio."""
+        self.asyncio_has_work = False
+        """Whether a callback has scheduled a call or a timer in asyncio."""
 
     def call(self, descriptor: int, kind: int, call: Call | None) -> None:
         calls = self._calls.setdefault(descriptor, [None, None])
@@ -95,7 +96,7 @@ class _DirectSelector(selectors.BaseSelector):
         calls[kind] = call
         after = _events(calls)
         if not after:
-            # Not left to the end of the socket: one that is passed on to another process has no end here.
+            # epoll would keep the descriptor of a socket that is closed here but still open in another process.
             del self._calls[descriptor]
         if before and after:
             self._epoll.modify(descriptor, after)
@@ -105,47 +106,47 @@ class _DirectSelector(selectors.BaseSelector):
             self._epoll.unregister(descriptor)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        self.wanted = False
-        until = None if timeout is None else monotonic() + timeout
+        self.asyncio_has_work = False
+        deadline = None if timeout is None else monotonic() + timeout
         while True:
-            registered = self._poll(timeout)
-            if registered or self.wanted:
-                return self._registered.select(0) if registered else []
-            if until is not None and (timeout := until - monotonic()) <= 0:
+            for_asyncio = self._poll(timeout)
+            if for_asyncio or self.asyncio_has_work:
+                return self._asyncio_selector.select(0) if for_asyncio else []
+            if deadline is not None and (timeout := deadline - monotonic()) <= 0:
                 return []
 
     def _poll(self, timeout: float | None) -> bool:
-        """Whether an event is for asyncio."""
-        registered = False
-        for descriptor, events in self._epoll.poll(timeout, _AT_ONCE):
+        """Calls the callbacks of ready sockets; returns whether an event is for asyncio."""
+        for_asyncio = False
+        for descriptor, events in self._epoll.poll(timeout, _MOST_EVENTS):
             calls = self._calls.get(descriptor)
             if calls is None:
-                # asyncio's, or an earlier call of this turn has ended it.
-                registered = registered or descriptor == self._registered_at
+                # asyncio's own, or an earlier callback of this iteration has removed it.
+                for_asyncio = for_asyncio or descriptor == self._asyncio_descriptor
                 continue
             try:
                 if events & _FOR_READERS and (call := calls[_READ]) is not None:
                     call()
                 if events & _FOR_WRITERS and (call := calls[_WRITE]) is not None:
                     call()
-            except Exception as error:  # noqa: BLE001 - as asyncio does: one connection must not end all
+            except Exception as error:  # noqa: BLE001 - as asyncio does: one connection must not end all others
                 self._failed(error)
-        return registered
+        return for_asyncio
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._registered.register(fileobj, events, data)
+        return self._asyncio_selector.register(fileobj, events, data)
 
     def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._registered.unregister(fileobj)
+        return self._asyncio_selector.unregister(fileobj)
 
     def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._registered.modify(fileobj, events, data)
+        return self._asyncio_selector.modify(fileobj, events, data)
 
     def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._registered.get_map()
+        return self._asyncio_selector.get_map()
 
     def close(self) -> None:
-        self._registered.close()
+        self._asyncio_selector.close()
         self._epoll.close()
 
 

@@ -1,15 +1,18 @@
 """The bytes of one connection, from the client's socket to the broker's and back: the hot path.
 
-Sockets are used directly and not through asyncio's transports. So one buffer serves all connections of a process, an
-idle connection keeps none, and bytes that cannot be sent at once are copied once and stop the reading of their source:
-a direction never holds more than one buffer, or the one response that is being rewritten. The
-session decides what passes and how it is rewritten.
+Sockets are used directly and not through asyncio's transports. So all connections of a process share one buffer, and an
+idle connection holds none. Bytes that the target does not accept at once are copied once, and their source is not read
+until they are sent: a direction never holds more than one buffer, or the one response that is being rewritten. The
+session decides which bytes pass and which are rewritten.
 
-A client that has ended its half is passed on as the end of our half, because the broker may still be reading what an
-`acks=0` producer has sent. A drained client is told the end in the same way, and what it still sends is dropped until
-it closes: closing a socket that holds unread bytes resets the connection, and a reset destroys responses that the
-client has not read yet. TLS has no half that ends: a client that ends its half has closed, and a drained one is told
-by `close_notify` before the end of TCP; what it still sends is then dropped as it comes, without being decrypted.
+When a client shuts down its sending side, the relay shuts down its own sending side towards the broker and still
+forwards responses, because the broker may still be reading records of an `acks=0` producer. To end a drained
+connection, the relay shuts down its sending side towards the client and discards the client's bytes until the client
+closes. Closing a socket with unread bytes would reset the connection, and a reset destroys responses that the client
+has not read yet.
+
+TLS cannot shut down only one side: a client that does so has closed the connection. A drained client receives
+`close_notify` before the end of TCP; its later bytes are discarded without decryption.
 """
 
 from __future__ import annotations
@@ -29,23 +32,23 @@ BUFFER: Final = 256 << 10
 """With 64 KiB a GiB costs a third more CPU (docs/reference/performance.md)."""
 
 _MOST_IN_FLIGHT: Final = 1000
-_NOT_NOW: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_MOST_PIECES: Final = 16
-"""That one call sends without joining them; the kernel takes 1024 (IOV_MAX)."""
+_WOULD_BLOCK: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_MOST_CHUNKS: Final = 16
+"""The maximum number of chunks that one `sendmsg` sends without joining them; the kernel allows 1024 (IOV_MAX)."""
 _LINGER: Final = 1.0
-"""For a drained client to close, in seconds."""
+"""Seconds that a drained client has to close its connection."""
 _READS_IN_A_ROW: Final = 16
-"""Of one TLS connection, whose records are of 16 KiB, before others have their turn."""
+"""The maximum number of reads from one TLS connection, 16 KiB each, before other connections are served."""
 
 
 class Clock:
-    """The loop's time to the second, so that connections need not read a clock for each byte."""
+    """The loop's time, updated once a second, so that connections need not read a clock for each byte."""
 
     now = 0.0
 
 
 class Relay:
-    """Owns both sockets, which do not block. `ended` is called once, with why it ended, or None for an ordinary end.
+    """Owns both sockets, which are non-blocking. `ended` is called once, with the error, or None for an ordinary end.
 
     `active` is the time of the last byte.
     """
@@ -67,7 +70,7 @@ class Relay:
         self._ended = ended
         self._counters = counters
         self._draining = False
-        self._pass_on: Callable[[Relay], bool] | None = None
+        self._hand_over: Callable[[Relay], bool] | None = None
         self._ending = False
         self._closed = False
         self._requests = _Flow(self, client, broker, session.requests, buffer, "received")
@@ -76,65 +79,68 @@ class Relay:
     def start(self) -> None:
         self._requests.resume()
         self._responses.resume()
-        # A client sends its first request at once.
-        self._requests.look()
+        # A client sends its first request immediately, so it has probably arrived.
+        self._requests.read_now()
 
-    def drain(self, pass_on: Callable[[Relay], bool] | None = None) -> None:
-        """Accept no further request, and end when every request has its response.
+    def drain(self, hand_over: Callable[[Relay], bool] | None = None) -> None:
+        """Read no further request, and end the connection when every request has its response.
 
         Args:
-            pass_on: sends the sockets to another process, if possible; they are closed here in any case.
+            hand_over: sends the sockets to another process and returns whether it did; without it, or if it fails, the
+                connection is closed.
         """
         self._draining = True
-        self._pass_on = pass_on
+        self._hand_over = hand_over
         self.update()
 
     @property
     def movable(self) -> bool:
-        """Whether the connection is idle and has no state other than its sockets."""
-        return self.session.fresh and not any(isinstance(each, ssl.SSLSocket) for each in (self.client, self.broker))
+        """Whether another process can continue the connection: it is idle, and its only state is in the sockets."""
+        sockets = (self.client, self.broker)
+        return self.session.transferable and not any(isinstance(each, ssl.SSLSocket) for each in sockets)
 
     def update(self) -> None:
-        """Pause, resume or end the connection, by what has passed."""
+        """Pause, resume or end the connection, depending on the requests in flight."""
         session = self.session
         if self._draining and session.between_requests:
             self._requests.pause()
-            if session.idle and not self._requests.waiting and not self._responses.waiting:
+            if session.idle and not self._requests.unsent and not self._responses.unsent:
                 self._end()
-        elif self._requests.crowded and session.in_flight < _MOST_IN_FLIGHT // 2:
-            self._requests.crowded = False
+        elif self._requests.at_request_limit and session.in_flight < _MOST_IN_FLIGHT // 2:
+            self._requests.at_request_limit = False
             self._requests.resume()
         elif session.in_flight > _MOST_IN_FLIGHT:
-            self._requests.crowded = True
+            self._requests.at_request_limit = True
             self._requests.pause()
 
     def _end(self) -> None:
-        """Move the connection, or close it when the client has closed."""
-        if self._pass_on and self.movable and self._pass_on(self):
+        """Hand the connection over; otherwise shut it down and close it when the client has closed."""
+        if self._hand_over and self.movable and self._hand_over(self):
             self.close()
             return
         try:
-            ended = self._responses.end()
+            ended = self._responses.end_sending()
         except ssl.SSLWantWriteError:
-            self._responses.await_room(self._end)
+            self._responses.wait_for_room(self._end)
             return
-        if not ended or not self._requests.drop():
+        if not ended or not self._requests.discard_input():
             self.close()
             return
         self._draining, self._ending = False, True
         self._responses.stop()
         asyncio.get_running_loop().call_later(_LINGER, self.close)
 
-    def passed(self, direction: str, size: int) -> None:
+    def forwarded(self, direction: str, size: int) -> None:
+        """Called after each read: counts the bytes and checks the requests in flight."""
         self.active = self._clock.now
         self._counters.add(direction, size)
-        if self._draining or self._requests.crowded or self.session.in_flight > _MOST_IN_FLIGHT:
+        if self._draining or self._requests.at_request_limit or self.session.in_flight > _MOST_IN_FLIGHT:
             self.update()
 
-    def end_of(self, flow: _Flow) -> None:
-        """A side has ended and all its bytes are sent."""
-        nothing_more = self.session.idle and not self._responses.waiting
-        if flow is self._requests and not self._ending and not nothing_more and flow.end_half():
+    def source_ended(self, flow: _Flow) -> None:
+        """Called when the source of a flow has ended and all its bytes are sent."""
+        finished = self.session.idle and not self._responses.unsent
+        if flow is self._requests and not self._ending and not finished and flow.shut_down_sending():
             return
         self.close()
 
@@ -144,14 +150,14 @@ class Relay:
         self._closed = True
         self._requests.stop()
         self._responses.stop()
-        # Who sees the end of the connection can read in the log why.
+        # Called before the sockets are closed: when a peer sees the end, the reason is already in the log.
         self._ended(self, fault)
         self.client.close()
         self.broker.close()
 
 
 class _Flow:
-    """One direction: `source` is read into the buffer, `feed` makes chunks of it, `target` gets them."""
+    """One direction: reads `source` into the buffer, and sends the chunks that `feed` returns for it to `target`."""
 
     def __init__(
         self,
@@ -163,9 +169,9 @@ class _Flow:
         direction: str,
     ) -> None:
         self.source = source
-        self.waiting: Chunk = b""
-        """What the target has not taken yet; the source is not read meanwhile."""
-        self.crowded = False
+        self.unsent: Chunk = b""
+        """Bytes that the target has not accepted yet; the source is not read until they are sent."""
+        self.at_request_limit = False
         self._relay = relay
         self._target = target
         self._feed = feed
@@ -173,22 +179,22 @@ class _Flow:
         self._direction = direction
         self._loop = polling.running()
         self._reading = False
-        self._awaits_room = False
+        self._waits_for_room = False
         self._at_end = False
         self._stopped = False
         self._tls = isinstance(source, ssl.SSLSocket)
 
     def resume(self) -> None:
-        if self._reading or self._stopped or self.waiting or self.crowded or self._at_end:
+        if self._reading or self._stopped or self.unsent or self.at_request_limit or self._at_end:
             return
         self._reading = True
         self._loop.on_readable(self.source.fileno(), self._read_records if self._tls else self._read)
         if self._tls:
-            # Decrypted bytes do not make a socket readable.
+            # Bytes that are already decrypted do not make the socket readable.
             self._loop.call_soon(self._read_records)
 
-    def look(self) -> None:
-        """Read what has come already."""
+    def read_now(self) -> None:
+        """Read the bytes that have already arrived; TLS is read by `resume`."""
         if not self._tls:
             self._read()
 
@@ -200,28 +206,28 @@ class _Flow:
     def stop(self) -> None:
         self.pause()
         self._stopped = True
-        self._await_no_room()
+        self._stop_waiting_for_room()
 
-    def drop(self) -> bool:
-        """Discard what is read from now on. Returns whether the source is still open."""
+    def discard_input(self) -> bool:
+        """Discard all further bytes of the source. Returns whether the source is still open."""
         self._feed = lambda _: []
-        self.crowded = False
+        self.at_request_limit = False
         self.resume()
         return not self._at_end
 
-    def end_half(self) -> bool:
-        """Send the end of the stream to the target; returns whether that worked."""
+    def shut_down_sending(self) -> bool:
+        """Shut down sending to the target; returns whether that is possible."""
         return not isinstance(self._target, ssl.SSLSocket) and self._shut_down()
 
-    def end(self) -> bool:
-        """As `end_half`, where nothing that the target still sends is wanted: so TLS can be ended, too.
+    def end_sending(self) -> bool:
+        """As `shut_down_sending`, for a target whose further bytes are discarded, so that TLS can be ended, too.
 
         Raises:
-            ssl.SSLWantWriteError: there is no room for the end of TLS: the target has to read first.
+            ssl.SSLWantWriteError: `close_notify` does not fit into the send buffer: the target has to read first.
         """
-        self._await_no_room()
+        self._stop_waiting_for_room()
         if isinstance(self._target, ssl.SSLSocket):
-            # Its first step sends `close_notify`; the second one would wait for the client's.
+            # `unwrap` first sends `close_notify`, then raises SSLWantReadError: it would wait for that of the client.
             try:
                 self._target.unwrap()
             except ssl.SSLWantWriteError:
@@ -230,14 +236,14 @@ class _Flow:
                 pass
         return self._shut_down()
 
-    def await_room(self, call: Callable[[], object]) -> None:
-        """Call this when the target is writable."""
-        self._awaits_room = True
+    def wait_for_room(self, call: Callable[[], object]) -> None:
+        """Call `call` when the target is writable."""
+        self._waits_for_room = True
         self._loop.on_writable(self._target.fileno(), call)
 
-    def _await_no_room(self) -> None:
-        if self._awaits_room:
-            self._awaits_room = False
+    def _stop_waiting_for_room(self) -> None:
+        if self._waits_for_room:
+            self._waits_for_room = False
             self._loop.on_writable(self._target.fileno(), None)
 
     def _shut_down(self) -> bool:
@@ -254,10 +260,10 @@ class _Flow:
         self._loop.call_soon(self._read_records)
 
     def _read(self) -> bool:
-        """Once; whether there was anything."""
+        """Read once and forward; returns False if nothing was read or the connection was closed."""
         try:
             size = self.source.recv_into(self._buffer)
-        except _NOT_NOW:
+        except _WOULD_BLOCK:
             return False
         except OSError:
             self._relay.close()
@@ -265,8 +271,8 @@ class _Flow:
         if not size:
             self._at_end = True
             self.pause()
-            if not self.waiting:
-                self._relay.end_of(self)
+            if not self.unsent:
+                self._relay.source_ended(self)
             return False
         try:
             chunks = self._feed(self._buffer[:size])
@@ -278,40 +284,40 @@ class _Flow:
         except OSError:
             self._relay.close()
             return False
-        self._relay.passed(self._direction, size)
+        self._relay.forwarded(self._direction, size)
         return True
 
     def _send(self, chunks: list[Chunk]) -> None:
-        """Raises OSError."""
+        """Send the chunks, or keep the rest in `unsent`. Raises OSError."""
         size = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
         try:
             if len(chunks) == 1:
                 sent = self._target.send(chunks[0])
-            elif len(chunks) > _MOST_PIECES or isinstance(self._target, ssl.SSLSocket):
+            elif len(chunks) > _MOST_CHUNKS or isinstance(self._target, ssl.SSLSocket):
                 sent = self._target.send(b"".join(chunks))
             else:
                 sent = self._target.sendmsg(chunks)
-        except _NOT_NOW:
+        except _WOULD_BLOCK:
             sent = 0
         if sent < size:
-            self.waiting = memoryview(b"".join(chunks))[sent:]
+            self.unsent = memoryview(b"".join(chunks))[sent:]
             self.pause()
-            self.await_room(self._write)
+            self.wait_for_room(self._write)
 
     def _write(self) -> None:
         try:
-            sent = self._target.send(self.waiting)
-        except _NOT_NOW:
+            sent = self._target.send(self.unsent)
+        except _WOULD_BLOCK:
             return
         except OSError:
             self._relay.close()
             return
-        self.waiting = self.waiting[sent:]
-        if self.waiting:
+        self.unsent = self.unsent[sent:]
+        if self.unsent:
             return
-        self._await_no_room()
+        self._stop_waiting_for_room()
         if self._at_end:
-            self._relay.end_of(self)
+            self._relay.source_ended(self)
         else:
             self.resume()
             self._relay.update()

@@ -1,4 +1,4 @@
-"""The proxy inside a program: a thread with its own event loop for a `with` block."""
+"""The proxy inside a Python program: a thread with its own event loop, for a `with` block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brokernat.proxy.server import Proxy, Settings
 
 @dataclass(frozen=True, slots=True)
 class RunningProxy:
-    """A proxy that serves; to be used from any thread."""
+    """A running proxy; can be used from any thread."""
 
     bootstrap: Endpoint
     """The bootstrap server for clients."""
@@ -32,7 +32,7 @@ class RunningProxy:
 
 @contextmanager
 def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[RunningProxy]:
-    """Serve a cluster through its map until the block ends; its end waits for requests in flight.
+    """Serve a cluster through its map until the block ends; the end waits for requests in flight.
 
     Raises:
         ConfigError: the port cannot be bound, or the cluster's configuration cannot be used.
@@ -42,22 +42,22 @@ def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[Runnin
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
     thread = threading.Thread(target=lambda: polling.run(_serve(proxy, started)), name="brokernat-proxy", daemon=True)
     thread.start()
-    loop, over = started.result()
+    loop, stop = started.result()
     try:
         yield RunningProxy(Endpoint(settings.advertise or settings.listen.host, settings.listen.port), proxy, loop)
     finally:
-        loop.call_soon_threadsafe(over.set)
+        loop.call_soon_threadsafe(stop.set)
         thread.join()
 
 
 async def _serve(proxy: Proxy, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-    over = asyncio.Event()
+    stop = asyncio.Event()
     try:
         proxy.start()
     except ConfigError as error:
         started.set_exception(error)
         return
-    started.set_result((asyncio.get_running_loop(), over))
-    await over.wait()
+    started.set_result((asyncio.get_running_loop(), stop))
+    await stop.wait()
     proxy.stop_listening()
     await proxy.drain()

@@ -1,8 +1,8 @@
-"""The proxy of one cluster in one process: ports, connections, limits, a new map, the end.
+"""The proxy of one cluster in one process: ports, connections, limits, map changes and shutdown.
 
 A connection is accepted on the port of a node or of the bootstrap server. Its broker is dialled at once, without a task
-if nothing has to wait, and then the relay owns it. The port of a node is bound before the response with it is sent, so
-every advertised port is open.
+if nothing has to be awaited; then the relay owns both sockets. The port of a node is bound before the response that
+contains it is sent, so every advertised port is open.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from brokernat.proxy.relay import BUFFER, Clock, Relay
 from brokernat.proxy.upstream import (
     UnreachableError,
     close,
-    dial_at_once,
-    over_tls,
+    dial_loopback,
     prepare,
-    shake_hands,
+    tls_handshake,
     upstream_of,
+    wrap_tls,
 )
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of_client
@@ -43,23 +43,23 @@ from brokernat.wire.protocols import protocol_of_client
 _log = logging.getLogger("brokernat.proxy")
 
 _BOOTSTRAP: Final = -1
-"""Instead of a node id: the bootstrap server's port."""
+"""Stands for the node id of the bootstrap server's port."""
 _BACKLOG: Final = 512
-_SWEEP: Final = 1.0
-_BEGINNING: Final = 1.0
-"""For brokers that are being dialled when the proxy ends, in seconds."""
-_QUIET: Final = 30.0
-"""A line of the log is repeated after so many seconds at the earliest."""
+_SWEEP_INTERVAL: Final = 1.0
+_DIAL_GRACE: Final = 1.0
+"""Seconds to wait at the end for connections whose broker is being dialled."""
+_REPEAT_AFTER: Final = 30.0
+"""Seconds before the same warning is logged again."""
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
 _NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
-_endpoint: Final = lru_cache(maxsize=4096)(Endpoint)
-"""The same few are in every Metadata response, and to read one takes as long as all the rest of it."""
+_cached_endpoint: Final = lru_cache(maxsize=4096)(Endpoint)
+"""Cached: every Metadata response has the same endpoints, and parsing one takes as long as the rest of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Times are in seconds. `per_address` is for each worker, None for none."""
+    """Times are in seconds. `per_address` applies to each worker; None for no limit."""
 
     connections: int = 4000
     per_address: int | None = None
@@ -73,10 +73,10 @@ class Limits:
 class Settings:
     """How clients see the proxy.
 
-    `listen` is the bootstrap server's; node `first_node` has the next port. `advertise` is the host for
-    clients; default: the listening host if it is a name, else the address that the client has dialled.
+    `listen` is the endpoint of the bootstrap server; node `first_node` has the next port. `advertise` is the host that
+    clients receive; default: the host of `listen`, or for a wildcard the address that the client has dialled.
     `certificate` is a PEM file with the chain, and one with its key. With `login` the proxy logs in for its clients.
-    `remember` keeps the nodes in a file, for the next start.
+    `remember` stores the nodes in a file for the next start.
     """
 
     listen: Endpoint = field(default_factory=lambda: Endpoint("127.0.0.1", 19092))
@@ -89,10 +89,10 @@ class Settings:
 
 
 class Proxy:
-    """Use it within one event loop.
+    """The proxy; used within one event loop.
 
     Raises:
-        ConfigError: the certificate, or what the cluster says of TLS and the login, cannot be used.
+        ConfigError: the certificate, or the TLS or login properties of the cluster, cannot be used.
     """
 
     def __init__(self, cluster: Cluster, settings: Settings, counters: Counters | None = None) -> None:
@@ -110,7 +110,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
         self._clock = Clock()
-        self._said: dict[str, float] = {}
+        self._warned_at: dict[str, float] = {}
         self._drained = asyncio.Event()
         self._draining = False
 
@@ -123,8 +123,8 @@ class Proxy:
         loop = asyncio.get_running_loop()
         self._clock.now = loop.time()
         self._listen(_BOOTSTRAP, self._settings.listen.port)
-        self._bind_known()
-        loop.call_later(_SWEEP, self._sweep)
+        self._bind_known_nodes()
+        loop.call_later(_SWEEP_INTERVAL, self._sweep)
 
     def use(self, address_map: AddressMap | None) -> None:
         """Use another map. Connections to nodes with another target are closed; the others stay."""
@@ -136,19 +136,20 @@ class Proxy:
         self._change(exchange)
 
     @contextmanager
-    def reserved(self, *, taken_over: bool) -> Iterator[None]:
-        """Hold the port for processes that share it, without listening: a fault shows before any worker is there.
+    def reserved(self, *, from_previous_program: bool) -> Iterator[None]:
+        """Bind the port that the workers share, without listening: an error must be raised before workers are forked.
 
         Args:
-            taken_over: from workers that still listen there. Else nobody may.
+            from_previous_program: whether workers of the previous program still listen on the port; otherwise it must
+                be free.
 
         Raises:
             ConfigError: it cannot be bound.
         """
-        if not taken_over:
-            self._bound(self._settings.listen.port).close()
+        if not from_previous_program:
+            self._bind(self._settings.listen.port).close()
         self._shared = True
-        with self._bound(self._settings.listen.port):
+        with self._bind(self._settings.listen.port):
             yield
 
     def end(self) -> None:
@@ -169,65 +170,66 @@ class Proxy:
     async def drain(self, handover: Handover | None = None) -> None:
         """Answer requests in flight, then close or hand over connections. Call `stop_listening` before."""
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=_BEGINNING)
+            await asyncio.wait(self._tasks, timeout=_DIAL_GRACE)
         for task in self._tasks:
             task.cancel()
         self._drained.clear()
         for relay in list(self._relays):
-            relay.drain(None if handover is None else partial(self._give, handover))
+            relay.drain(None if handover is None else partial(self._send_connection, handover))
         if self._relays:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), self._limits.drain)
         self.end()
 
-    # Connections of another process.
+    # Connections from another process.
 
-    def take_over(self, taking: socket.socket) -> None:
+    def take_over(self, receiver: socket.socket) -> None:
         """Continue the connections that arrive at this socket."""
-        asyncio.get_running_loop().add_reader(taking, self._take, taking)
+        asyncio.get_running_loop().add_reader(receiver, self._receive_connections, receiver)
 
-    def _take(self, taking: socket.socket) -> None:
+    def _receive_connections(self, receiver: socket.socket) -> None:
         try:
-            for connection in connections(taking):
-                self._go_on(connection)
+            for connection in connections(receiver):
+                self._continue_connection(connection)
         except (EOFError, OSError):
-            asyncio.get_running_loop().remove_reader(taking)
-            taking.close()
+            asyncio.get_running_loop().remove_reader(receiver)
+            receiver.close()
 
-    def _go_on(self, connection: Connection) -> None:
+    def _continue_connection(self, connection: Connection) -> None:
         client, node_id = connection.client, connection.node_id
         try:
             prepare(client)
             prepare(connection.broker)
             address = client.getpeername()[0]
-            own_host = self._own_host(client)
+            host_for_client = self._host_for_client(client)
         except OSError:
-            # Its client has gone meanwhile.
+            # The client has closed meanwhile.
             client.close()
             connection.broker.close()
             return
-        self._count(address)
-        relay = self._relay(client, connection.broker, node_id, address, own_host, begun=True)
+        self._count_connection(address)
+        relay = self._start_relay(client, connection.broker, node_id, address, host_for_client, had_request=True)
         if connection.dialled != self._dialled(node_id):
             relay.drain()
 
-    def _give(self, handover: Handover, relay: Relay) -> bool:
+    def _send_connection(self, handover: Handover, relay: Relay) -> bool:
         node_id = self._relays[relay]
         return handover.send(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
 
     def _dialled(self, node_id: int) -> str:
-        return str(self._nodes.reachable_or_refused().get(node_id, ""))
+        """The endpoint that is dialled for a node now; empty for the bootstrap server."""
+        return str(self._nodes.dial_targets().get(node_id, ""))
 
     # Ports.
 
     def _listen(self, node_id: int, port: int) -> None:
-        listener = self._bound(port)
+        listener = self._bind(port)
         listener.listen(_BACKLOG)
         listener.setblocking(False)
         self._listeners[node_id] = listener
         polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
-    def _bound(self, port: int) -> socket.socket:
+    def _bind(self, port: int) -> socket.socket:
         host = self._settings.listen.host
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -247,11 +249,11 @@ class Proxy:
             raise _not_bound(Endpoint(host, port), error) from None
         return listener
 
-    def _bind_known(self) -> None:
+    def _bind_known_nodes(self) -> None:
         for node_id in self._nodes.advertised:
-            self._has_port(node_id)
+            self._ensure_port(node_id)
 
-    def _has_port(self, node_id: int) -> bool:
+    def _ensure_port(self, node_id: int) -> bool:
         if node_id in self._listeners:
             return True
         try:
@@ -263,8 +265,8 @@ class Proxy:
         endpoint = self._nodes.advertised[node_id]
         try:
             reachable = self._nodes.reachable(node_id)
-        except UnmappedEndpointError as refused:
-            self._warn(f"node {node_id} is refused: {refused.message}", refused.hint)
+        except UnmappedEndpointError as error:
+            self._warn(f"node {node_id} is refused: {error.message}", error.hint)
         else:
             _log.info("node %d on port %d: %s, dialled at %s", node_id, self._port(node_id), endpoint, reachable)
         return True
@@ -272,23 +274,23 @@ class Proxy:
     def _port(self, node_id: int) -> int:
         return node_port(self._settings.listen.port, self._settings.first_node, node_id)
 
-    def _translate(self, own_host: str, node_id: int, host: str, port: int) -> Endpoint | None:
-        """The endpoint of a node for a client; `wire.Translate` with the client's host as first argument."""
+    def _translate(self, host_for_client: str, node_id: int, host: str, port: int) -> Endpoint | None:
+        """The endpoint of a node for a client; a `wire.Translate` after the first argument is bound."""
         try:
-            endpoint, port = _endpoint(host, port), self._port(node_id)
+            endpoint, port = _cached_endpoint(host, port), self._port(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint))
         except ConfigError as error:
             self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return None
-        # A process that ends opens no port any more; whoever comes next has the same ones.
-        return _endpoint(own_host, port) if self._draining or self._has_port(node_id) else None
+        # A draining process opens no ports; the next process has the same ones.
+        return _cached_endpoint(host_for_client, port) if self._draining or self._ensure_port(node_id) else None
 
     def _change(self, change: Callable[[], object]) -> None:
         """Change the nodes, and close connections to the former target of a node."""
-        before = self._nodes.reachable_or_refused()
+        before = self._nodes.dial_targets()
         change()
-        after = self._nodes.reachable_or_refused()
+        after = self._nodes.dial_targets()
         moved = {node_id for node_id, endpoint in before.items() if after[node_id] != endpoint}
         for node_id in sorted(moved):
             _log.info(
@@ -296,14 +298,17 @@ class Proxy:
             )
         loop = asyncio.get_running_loop()
         for relay in [each for each, node_id in self._relays.items() if node_id in moved]:
-            # Later, because it may be this relay that has brought the news.
+            # Later, because the change may come from a response that this relay is forwarding.
             loop.call_soon(relay.drain)
 
     # Connections.
 
     def _accept(self, listener: socket.socket, node_id: int) -> bool:
-        """One client, and not all that wait: the connections that are there have their turn between two. Returns
-        whether one may have waited."""
+        """Accept one client, so that open connections are served before the next one is accepted.
+
+        Returns:
+            Whether another client may be waiting.
+        """
         try:
             client, address = listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -316,13 +321,13 @@ class Proxy:
             self._counters.add("limited")
             client.close()
             return True
-        self._count(address[0])
-        broker = self._connect_at_once(node_id)
+        self._count_connection(address[0])
+        broker = self._connect_loopback(node_id)
         if broker is not None:
             prepare(client)
-            self._relay(client, broker, node_id, address[0], self._own_host(client))
+            self._start_relay(client, broker, node_id, address[0], self._host_for_client(client))
         else:
-            task = asyncio.get_running_loop().create_task(self._begin(client, address, node_id))
+            task = asyncio.get_running_loop().create_task(self._open_connection(client, address, node_id))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return True
@@ -334,11 +339,11 @@ class Proxy:
         loop = polling.running()
         loop.on_readable(listener.fileno(), None)
 
-        def go_on() -> None:
+        def resume() -> None:
             if not self._draining:
                 loop.on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
-        loop.call_later(_SWEEP, go_on)
+        loop.call_later(_SWEEP_INTERVAL, resume)
 
     def _over_limit(self, address: str) -> bool:
         limits = self._limits
@@ -350,58 +355,58 @@ class Proxy:
             return True
         return False
 
-    async def _begin(self, client: socket.socket, address: tuple[str, int], node_id: int) -> None:
+    async def _open_connection(self, client: socket.socket, address: tuple[str, int], node_id: int) -> None:
         broker: socket.socket | None = None
-        whose = _whose(address[0], node_id)
+        client_on_port = _client_on_port(address[0], node_id)
         try:
             async with asyncio.timeout(self._limits.handshake):
-                own_host = self._own_host(client)
+                host_for_client = self._host_for_client(client)
                 prepare(client)
                 if self._downstream_tls is not None:
-                    client = over_tls(client, self._downstream_tls, name=None)
-                    await shake_hands(client)
+                    client = wrap_tls(client, self._downstream_tls, name=None)
+                    await tls_handshake(client)
                 broker = await self._connect(node_id)
         except UnmappedEndpointError as error:
-            self._fail("unmapped", f"{whose}: node {node_id} is refused: {error.message}", error.hint)
+            self._fail("unmapped", f"{client_on_port}: node {node_id} is refused: {error.message}", error.hint)
         except UnreachableError as error:
-            self._fail("unreachable", f"{whose}: the broker cannot be reached: {error}")
+            self._fail("unreachable", f"{client_on_port}: the broker cannot be reached: {error}")
         except TimeoutError:
-            self._fail("expired", f"{whose}: no connection within {self._limits.handshake:.0f} s")
+            self._fail("expired", f"{client_on_port}: no connection within {self._limits.handshake:.0f} s")
         except ssl.SSLError as error:
-            self._fail("refused", f"{whose}: no TLS: {error.reason or type(error).__name__}")
+            self._fail("refused", f"{client_on_port}: no TLS: {error.reason or type(error).__name__}")
         except OSError as error:
-            self._fail("refused", f"{whose}: {error.strerror or type(error).__name__}")
+            self._fail("refused", f"{client_on_port}: {error.strerror or type(error).__name__}")
         else:
-            self._relay(client, broker, node_id, address[0], own_host)
+            self._start_relay(client, broker, node_id, address[0], host_for_client)
         finally:
             if broker is None:
                 close(client)
-                self._forget(address[0])
+                self._uncount_connection(address[0])
 
-    def _relay(
+    def _start_relay(
         self,
         client: socket.socket,
         broker: socket.socket,
         node_id: int,
         address: str,
-        own_host: str,
+        host_for_client: str,
         *,
-        begun: bool = False,
+        had_request: bool = False,
     ) -> Relay:
-        session = Session(partial(self._translate, own_host), self._limits.frame, begun=begun)
+        session = Session(partial(self._translate, host_for_client), self._limits.frame, had_request=had_request)
         ended = partial(self._ended, address, node_id)
         relay = Relay(client, broker, session, self._buffer, self._counters, self._clock, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
 
-    def _own_host(self, client: socket.socket) -> str:
+    def _host_for_client(self, client: socket.socket) -> str:
         host = self._settings.advertise or self._settings.listen.host
         local: str = client.getsockname()[0] if host in _WILDCARDS else host
         return local
 
-    def _connect_at_once(self, node_id: int) -> socket.socket | None:
-        """A connection to the broker if that needs no waiting; errors are left to `_connect`."""
+    def _connect_loopback(self, node_id: int) -> socket.socket | None:
+        """A plain connection to a loopback broker; None otherwise and after errors, which `_connect` reports."""
         if self._downstream_tls is not None or not self._upstream.plain:
             return None
         try:
@@ -410,50 +415,50 @@ class Proxy:
             )
         except UnmappedEndpointError:
             return None
-        return None if endpoint is None else dial_at_once(endpoint)
+        return None if endpoint is None else dial_loopback(endpoint)
 
     async def _connect(self, node_id: int) -> socket.socket:
         if node_id != _BOOTSTRAP:
             endpoint = self._nodes.reachable(node_id)
-            assert endpoint is not None, "a port is bound for nodes that are known"  # noqa: S101
+            assert endpoint is not None, "only known nodes have a port"  # noqa: S101
             return await self._upstream.connect(endpoint, self._nodes.advertised[node_id].host)
         reasons: list[str] = []
         for server in tuple(self._servers):
             try:
-                # One that drops packets must not take the time of the others.
+                # A server that drops packets must not use up the time for the others.
                 async with asyncio.timeout(self._limits.handshake / (len(self._servers) + 1)):
                     return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
             except UnreachableError as error:
                 reasons.append(str(error))
             except TimeoutError:
                 reasons.append(f"{server}: no answer")
-            # Another one is tried first from now on.
+            # From now on the other servers are tried first.
             self._servers.remove(server)
             self._servers.append(server)
         raise UnreachableError("; ".join(reasons))
 
     def _ended(self, address: str, node_id: int, relay: Relay, fault: Exception | None) -> None:
         del self._relays[relay]
-        self._forget(address)
-        whose = _whose(address, node_id)
+        self._uncount_connection(address)
+        client_on_port = _client_on_port(address, node_id)
         if isinstance(fault, DownstreamProtocolError):
-            self._fail("refused", f"{whose} sent {fault}")
+            self._fail("refused", f"{client_on_port} sent {fault}")
         elif isinstance(fault, UpstreamProtocolError):
-            self._fail("broken", f"{whose}: the broker sent {fault}")
+            self._fail("broken", f"{client_on_port}: the broker sent {fault}")
         if self._draining and not self._relays:
             self._drained.set()
 
-    def _count(self, address: str) -> None:
+    def _count_connection(self, address: str) -> None:
         self._counters.add("connections")
         self._peers[address] += 1
 
-    def _forget(self, address: str) -> None:
+    def _uncount_connection(self, address: str) -> None:
         self._counters.add("connections", -1)
         self._peers[address] -= 1
         if not self._peers[address]:
             del self._peers[address]
 
-    # Time.
+    # Timeouts.
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -462,19 +467,19 @@ class Proxy:
             return
         if self._nodes.outdated:
             self._change(self._nodes.read)
-            self._bind_known()
+            self._bind_known_nodes()
         limits = self._limits
         for relay in list(self._relays):
             quiet = self._clock.now - relay.active
             if quiet > limits.idle:
                 self._counters.add("expired")
                 relay.close()
-            elif quiet > limits.handshake and not relay.session.begun:
+            elif quiet > limits.handshake and not relay.session.had_request:
                 protocol = protocol_of_client(relay.session.first_bytes)
                 sent = f"{protocol} instead of Kafka" if protocol else f"no request within {limits.handshake:.0f} s"
                 self._counters.add("expired")
                 relay.close(DownstreamProtocolError(sent))
-        loop.call_later(_SWEEP, self._sweep)
+        loop.call_later(_SWEEP_INTERVAL, self._sweep)
 
     # The log.
 
@@ -483,21 +488,21 @@ class Proxy:
         self._warn(text, hint)
 
     def _warn(self, text: str, hint: str | None = None) -> None:
-        """Log a warning, at most once in a while, because clients retry."""
-        if self._clock.now - self._said.get(text, -_QUIET) < _QUIET:
+        """Log a warning; the same one at most every `_REPEAT_AFTER` seconds, because clients retry."""
+        if self._clock.now - self._warned_at.get(text, -_REPEAT_AFTER) < _REPEAT_AFTER:
             return
-        if len(self._said) >= 1000:
-            self._said.clear()
-        self._said[text] = self._clock.now
+        if len(self._warned_at) >= 1000:
+            self._warned_at.clear()
+        self._warned_at[text] = self._clock.now
         _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
 
 
-def _whose(address: str, node_id: int) -> str:
+def _client_on_port(address: str, node_id: int) -> str:
     return f"client {address} on {'the bootstrap port' if node_id == _BOOTSTRAP else f'port of node {node_id}'}"
 
 
 def server_context(chain: Path, key: Path) -> ssl.SSLContext:
-    """TLS towards clients.
+    """The TLS context for connections of clients.
 
     Raises:
         ConfigError: the files cannot be used.

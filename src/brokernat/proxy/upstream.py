@@ -1,4 +1,4 @@
-"""Connections to brokers: TCP, TLS, and the login, before the first byte of a client.
+"""Connections to brokers: TCP, TLS and the login, before the first byte of a client is forwarded.
 
 TLS sends (SNI) and verifies the advertised name, not the dialled one, as in a client with the map.
 
@@ -35,9 +35,9 @@ _HANDSHAKE: Final = (17, 1)
 _AUTHENTICATE: Final = (36, 0)
 _CLIENT_ID: Final = put_text(b"brokernat-proxy", compact=False)
 Exchange = Callable[[bytes], Awaitable[bytes]]
-"""Sends a request and returns its response, both without the length in front."""
-_LARGEST_ANSWER: Final = 64 << 10
-"""Of the requests of a login, in bytes."""
+"""Sends a request and returns its response, both without the length field."""
+_LARGEST_RESPONSE: Final = 64 << 10
+"""The largest response to a login request, in bytes."""
 
 
 class LoginError(Exception):
@@ -46,7 +46,7 @@ class LoginError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BrokerLogin:
-    """The cluster's login, as the proxy uses it."""
+    """The mechanism and credentials with which the proxy logs in."""
 
     mechanism: str
     username: str
@@ -64,20 +64,20 @@ class BrokerLogin:
             raise LoginError(f"the login response cannot be read: {error}") from None
 
     async def _log_in(self, exchange: Exchange) -> None:
-        answer = await _ask(exchange, _HANDSHAKE, put_text(self.mechanism.encode(), compact=False))
-        if answer.i16():
-            offered = [(answer.text(compact=False) or b"").decode() for _ in range(answer.count(compact=False))]
+        response = await _request(exchange, _HANDSHAKE, put_text(self.mechanism.encode(), compact=False))
+        if response.i16():
+            offered = [(response.text(compact=False) or b"").decode() for _ in range(response.count(compact=False))]
             raise LoginError(f"the broker does not offer {self.mechanism}, but {', '.join(offered)}")
         tokens = login_tokens(self.mechanism, self.username, self.password)
         token = next(tokens)
         while True:
-            answer = await _ask(exchange, _AUTHENTICATE, struct.pack(">i", len(token)) + token)
-            error, message = answer.i16(), answer.text(compact=False)
+            response = await _request(exchange, _AUTHENTICATE, struct.pack(">i", len(token)) + token)
+            error, message = response.i16(), response.text(compact=False)
             if error:
-                words = masked((message or b"").decode("utf-8", "replace"), self.password)
-                raise LoginError(f"the broker rejected the login: {words or f'error {error}'}")
+                reason = masked((message or b"").decode("utf-8", "replace"), self.password)
+                raise LoginError(f"the broker rejected the login: {reason or f'error {error}'}")
             try:
-                token = tokens.send(answer.blob())
+                token = tokens.send(response.blob())
             except StopIteration:
                 return
 
@@ -86,7 +86,7 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
     """The login of the cluster's client section.
 
     Raises:
-        ConfigError: it has none, or one that the proxy cannot use.
+        ConfigError: there is no login, or the proxy does not support it.
     """
     properties = replace(cluster, address_map=None).kafka_properties()
     protocol = properties.get("security.protocol", "PLAINTEXT")
@@ -107,13 +107,13 @@ def broker_login(cluster: Cluster) -> BrokerLogin:
         raise ConfigError(Finding("no-login", message, hint)) from None
 
 
-async def _ask(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cursor:
-    """The response without its correlation id."""
+async def _request(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cursor:
+    """Sends a request; returns the response after its correlation id."""
     return Cursor(await exchange(struct.pack(">hhi", *kind, 0) + _CLIENT_ID + body), 4)
 
 
 class UnreachableError(Exception):
-    """No connection; the text has the endpoint and the reason."""
+    """The broker cannot be reached; the text has the endpoint and the reason."""
 
 
 def prepare(connection: socket.socket) -> None:
@@ -151,20 +151,20 @@ async def dial(endpoint: Endpoint) -> socket.socket:
     raise UnreachableError(f"{endpoint}: {reason}")
 
 
-def dial_at_once(endpoint: Endpoint) -> socket.socket | None:
+def dial_loopback(endpoint: Endpoint) -> socket.socket | None:
     """A connection to a loopback endpoint, which connects within the call; None otherwise."""
-    family = _own_family(endpoint.host)
+    family = _loopback_family(endpoint.host)
     if family is None:
         return None
     try:
         connection = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
-        # No descriptor is left, for example. Who dials and waits will see it, too, and can say so.
+        # For example, no file descriptor is left: `dial` meets the same error and reports it.
         return None
     with suppress(OSError):
         prepare(connection)
         address = (endpoint.host, endpoint.port)
-        # The first call reports that it is under way, the second one that it is done.
+        # The first call returns EINPROGRESS, the second one 0 if the connection is established.
         if not connection.connect_ex(address) or not connection.connect_ex(address):
             return connection
     connection.close()
@@ -172,7 +172,7 @@ def dial_at_once(endpoint: Endpoint) -> socket.socket | None:
 
 
 @lru_cache(maxsize=1024)
-def _own_family(host: str) -> int | None:
+def _loopback_family(host: str) -> int | None:
     address = as_ip(host)
     if address is None or not address.is_loopback:
         return None
@@ -188,24 +188,24 @@ class Upstream:
 
     @property
     def plain(self) -> bool:
-        """Whether a connection can be used as soon as it is dialled."""
+        """Whether a connection needs neither TLS nor a login."""
         return self.tls is None and self.login is None
 
     async def connect(self, endpoint: Endpoint, name: str) -> socket.socket:
-        """A connection that requests can be sent on.
+        """A connection after TLS and login, ready for requests.
 
         Args:
-            endpoint: what is dialled.
-            name: the host that the certificate is verified for.
+            endpoint: the endpoint to dial.
+            name: the host name for which the certificate is verified.
 
         Raises:
-            UnreachableError: there is none.
+            UnreachableError: it cannot be reached, or TLS or the login fails.
         """
         connection = await dial(endpoint)
         try:
             if self.tls is not None:
-                connection = over_tls(connection, self.tls, name)
-                await shake_hands(connection)
+                connection = wrap_tls(connection, self.tls, name)
+                await tls_handshake(connection)
             if self.login is not None:
                 await self.login.log_in(partial(_exchange, connection))
         except (OSError, EOFError, LoginError) as error:
@@ -221,9 +221,9 @@ def upstream_of(cluster: Cluster, *, login: bool) -> Upstream:
     """The `Upstream` for the cluster's client properties.
 
     Raises:
-        ConfigError: a store cannot be read, or there is no login that can be used.
+        ConfigError: a key store or trust store cannot be read, or the login is missing or not supported.
     """
-    # Without its map: rules with the node id are for us and not for clients.
+    # Without its map: the proxy supports rules with the node id, which clients cannot decode.
     properties = replace(cluster, address_map=None).kafka_properties()
     context = None
     if properties.get("security.protocol", "PLAINTEXT").endswith("SSL"):
@@ -238,62 +238,63 @@ def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return f"no TLS: {error.reason or type(error).__name__}"
     if isinstance(error, OSError) and error.errno is not None:
-        # asyncio puts the address into its own words.
+        # asyncio's own text repeats the address.
         return os.strerror(error.errno)
     return str(error) or type(error).__name__
 
 
 async def _exchange(connection: socket.socket, request: bytes) -> bytes:
-    """Raises EOFError for a connection that ends, OSError for one that fails."""
-    waiting = struct.pack(">i", len(request)) + request
-    while waiting:
+    """Sends a request and returns its response. Raises EOFError if the connection ends, OSError if it fails."""
+    unsent = struct.pack(">i", len(request)) + request
+    while unsent:
         try:
-            waiting = waiting[connection.send(waiting) :]
+            unsent = unsent[connection.send(unsent) :]
         except (BlockingIOError, ssl.SSLWantWriteError):
-            await _ready(connection, reading=False)
+            await _wait_until_ready(connection, reading=False)
         except ssl.SSLWantReadError:
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
     (length,) = struct.unpack(">i", await _receive(connection, 4))
-    if not 0 <= length <= _LARGEST_ANSWER:
+    if not 0 <= length <= _LARGEST_RESPONSE:
         raise LoginError(f"the login response has {length} bytes")
     return await _receive(connection, length)
 
 
 async def _receive(connection: socket.socket, size: int) -> bytes:
-    found = bytearray()
-    while len(found) < size:
+    received = bytearray()
+    while len(received) < size:
         try:
-            part = connection.recv(size - len(found))
+            part = connection.recv(size - len(received))
         except (BlockingIOError, ssl.SSLWantReadError):
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
             continue
         if not part:
             raise EOFError("the broker closed the connection during the login")
-        found += part
-    return bytes(found)
+        received += part
+    return bytes(received)
 
 
-def over_tls(connection: socket.socket, context: ssl.SSLContext, name: str | None) -> ssl.SSLSocket:
-    """A connection that takes the place of the plain one; `name` is the server's, None if we are the server."""
+def wrap_tls(connection: socket.socket, context: ssl.SSLContext, name: str | None) -> ssl.SSLSocket:
+    """The TLS socket that replaces the plain one; `name` is the server's host name, None on the server side."""
     return context.wrap_socket(
         connection, server_side=name is None, server_hostname=name, do_handshake_on_connect=False
     )
 
 
-async def shake_hands(connection: ssl.SSLSocket) -> None:
-    """Raises OSError."""
+async def tls_handshake(connection: ssl.SSLSocket) -> None:
+    """Completes the TLS handshake. Raises OSError."""
     while True:
         try:
             connection.do_handshake()
         except ssl.SSLWantReadError:
-            await _ready(connection, reading=True)
+            await _wait_until_ready(connection, reading=True)
         except ssl.SSLWantWriteError:
-            await _ready(connection, reading=False)
+            await _wait_until_ready(connection, reading=False)
         else:
             return
 
 
-async def _ready(connection: socket.socket, *, reading: bool) -> None:
+async def _wait_until_ready(connection: socket.socket, *, reading: bool) -> None:
+    """Waits until the socket is readable or, with `reading=False`, writable."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     add, remove = (loop.add_reader, loop.remove_reader) if reading else (loop.add_writer, loop.remove_writer)
@@ -312,7 +313,7 @@ async def _ready(connection: socket.socket, *, reading: bool) -> None:
 async def _addresses(endpoint: Endpoint) -> list[tuple[int, Any]]:
     address = as_ip(endpoint.host)
     if address is not None:
-        # No thread of the resolver for an address.
+        # An IP address needs no resolver thread.
         return [(socket.AF_INET if address.version == 4 else socket.AF_INET6, (endpoint.host, endpoint.port))]
     found = await asyncio.get_running_loop().getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
     return [(family, address) for family, _, _, _, address in found]

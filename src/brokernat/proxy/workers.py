@@ -1,13 +1,15 @@
 """Runs the proxy in workers that share the ports, until a signal ends it.
 
-SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads the map. Workers are in a process group of their
-own, so that Ctrl-C reaches them once, from the parent; if the parent is killed, a pipe ends and they drain.
+The first SIGTERM or SIGINT drains the connections, a second one ends at once, and SIGHUP reloads the map. Workers are
+in a process group of their own, so that they receive Ctrl-C once, from the parent. If the parent is killed, the end of
+a pipe makes them drain.
 
-SIGUSR2 restarts: the parent replaces its program and keeps its process id, so a supervisor sees no restart. Its workers
-serve until those of the new program listen, and then hand their connections over.
+SIGUSR2 restarts: the parent replaces its program and keeps its process id, so a supervisor sees no restart. The old
+workers serve until the new ones listen, and then hand their connections over.
 
-A worker closes no connection of a client before all its siblings have stopped listening: a client that connects again
-at once would else wait in the queue of a sibling that is about to close it, be reset, and back off.
+A draining worker closes no client connection before all other workers have stopped listening. Otherwise a client that
+reconnects at once could enter the accept queue of a worker that is about to close it; the client would be reset and
+back off.
 """
 
 from __future__ import annotations
@@ -30,20 +32,20 @@ from typing import Final
 from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
 from brokernat.proxy import polling
-from brokernat.proxy.handover import Handover, kept_end
-from brokernat.proxy.metrics import Counters, keep_metrics, serve_metrics
+from brokernat.proxy.handover import Handover, inherited_receiver
+from brokernat.proxy.metrics import Counters, keep_metrics_socket_open, serve_metrics
 from brokernat.proxy.server import Proxy
 
 _log = logging.getLogger("brokernat.proxy")
 
 _STOP: Final = (signal.SIGTERM, signal.SIGINT)
 _WATCHED: Final = frozenset({*_STOP, signal.SIGHUP, signal.SIGUSR2, signal.SIGCHLD})
-_PAUSE: Final = 1.0
-"""Before a worker that has ended is replaced, in seconds."""
-_PATIENCE: Final = 5.0
-"""For workers that do not stop listening, in seconds: one that hangs must not keep the others from ending."""
+_REPLACE_PAUSE: Final = 1.0
+"""Seconds before a worker that has ended is replaced."""
+_DRAIN_WAIT: Final = 5.0
+"""Seconds to wait for workers that still listen: a hanging worker must not prevent the others from ending."""
 _PREDECESSOR: Final = "BROKERNAT_PROXY_PREDECESSOR"
-"""Of the program whose place this one has taken: where its connections come from, and the process ids of its workers;
+"""The variable with the descriptor for the connections of the previous program and the process ids of its workers;
 empty at the first start."""
 
 
@@ -51,7 +53,7 @@ empty at the first start."""
 class Service:
     """A proxy and its callbacks.
 
-    `reload` is called in a thread and returns the map anew; its BrokernatError is logged and changes nothing. `ready`
+    `reload` is called in a thread and returns the new map; a BrokernatError is logged, and the old map stays. `ready`
     is called once, when clients can connect. `metrics` is a listening socket, or None.
     """
 
@@ -71,17 +73,17 @@ class Service:
             ConfigError: the port cannot be bound.
         """
         _allow_many_files()
-        kept, *predecessors = os.environ.pop(_PREDECESSOR, "").split() or [""]
-        with self.proxy.reserved(taken_over=bool(kept)):
-            family = _Family(kept_end(kept) if kept else None)
-            return _Parent(self, workers, family, set(map(int, predecessors))).run()
+        previous_receiver, *predecessors = os.environ.pop(_PREDECESSOR, "").split() or [""]
+        with self.proxy.reserved(from_previous_program=bool(previous_receiver)):
+            shared = _SharedDescriptors(inherited_receiver(previous_receiver) if previous_receiver else None)
+            return _Parent(self, workers, shared, set(map(int, predecessors))).run()
 
-    def work(self, number: int, ready: Callable[[], None], family: _Family) -> int:
-        """One worker. Returns as `run`."""
+    def run_worker(self, number: int, ready: Callable[[], None], shared: _SharedDescriptors) -> int:
+        """Run one worker; returns the same as `run`."""
         self.counters.row(number)
-        return polling.run(self._serve(ready, family))
+        return polling.run(self._serve(ready, shared))
 
-    async def _serve(self, ready: Callable[[], None], family: _Family) -> int:
+    async def _serve(self, ready: Callable[[], None], shared: _SharedDescriptors) -> int:
         loop = asyncio.get_running_loop()
         stop: asyncio.Future[int] = loop.create_future()
         reloads: set[asyncio.Task[None]] = set()
@@ -92,7 +94,7 @@ class Service:
             else:
                 stop.set_result(number)
 
-        def gone(pipe: int) -> None:
+        def parent_ended(pipe: int) -> None:
             loop.remove_reader(pipe)
             end(signal.SIGTERM)
 
@@ -105,9 +107,9 @@ class Service:
             for number in (*_STOP, signal.SIGUSR2):
                 loop.add_signal_handler(number, end, number)
             loop.add_signal_handler(signal.SIGHUP, reload)
-            loop.add_reader(family.alive, gone, family.alive)
-            if family.before is not None:
-                self.proxy.take_over(family.before)
+            loop.add_reader(shared.alive, parent_ended, shared.alive)
+            if shared.previous is not None:
+                self.proxy.take_over(shared.previous)
             if self.metrics is not None:
                 await serve_metrics(self.metrics, self.counters)
             # Blocked since before the fork: without a handler, SIGHUP would end the worker.
@@ -118,32 +120,32 @@ class Service:
             if not restarted:
                 _log.info("draining: requests in flight are answered; send the signal again to stop at once")
             self.proxy.stop_listening()
-            await family.stopped_listening()
-            await self.proxy.drain(family.handover if restarted else None)
+            await shared.wait_until_none_listens()
+            await self.proxy.drain(shared.handover if restarted else None)
         return ended_by
 
     async def _reload_map(self, reader: Executor) -> None:
-        # A file takes a while to read and check, and the connections shall not wait for it.
+        # In a thread, because reading and checking a file takes time and connections must not wait for it.
         try:
             self.proxy.use(await asyncio.get_running_loop().run_in_executor(reader, self.reload))
         except BrokernatError as error:
             _log.error("the map is not changed: %s", error)
 
 
-class _Family:
+class _SharedDescriptors:
     """The file descriptors that a parent and its workers share.
 
-    `alive` is a pipe that ends with the parent. `before` is where connections of the program before come from, and
-    `handover` where they go to the next one. Another pipe is kept open by each that may listen.
+    `alive` is a pipe that ends with the parent. Connections of the previous program arrive at `previous`, and are sent
+    to the next program through `handover`. Every process that may listen keeps another pipe open.
     """
 
-    def __init__(self, before: socket.socket | None) -> None:
-        self.before = before
+    def __init__(self, previous: socket.socket | None) -> None:
+        self.previous = previous
         self.handover = Handover()
         self.alive, self._parent = os.pipe()
-        self._ended, self._listening = os.pipe()
+        self._listeners_ended, self._listening = os.pipe()
 
-    def join(self) -> None:
+    def use_in_worker(self) -> None:
         """Set this process up as a worker."""
         os.close(self._parent)
 
@@ -151,36 +153,40 @@ class _Family:
         """Mark this process as not listening."""
         os.close(self._listening)
 
-    async def stopped_listening(self) -> None:
-        """This worker does not listen any more; returns when no other does."""
+    async def wait_until_none_listens(self) -> None:
+        """Mark this worker as not listening, and wait until no other process listens."""
         self.stop()
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
-        loop.add_reader(self._ended, ended.set)
+        loop.add_reader(self._listeners_ended, ended.set)
         with suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), _PATIENCE)
-        loop.remove_reader(self._ended)
+            await asyncio.wait_for(ended.wait(), _DRAIN_WAIT)
+        loop.remove_reader(self._listeners_ended)
 
     def keep_for_next_program(self) -> str:
-        """Keep the descriptors that workers need open for the next program; returns the argument for its `kept_end`."""
+        """Keep the descriptors of the old workers open across execve.
+
+        Returns:
+            The argument of `inherited_receiver` for the next program.
+        """
         os.set_inheritable(self._parent, True)
-        return self.handover.keep()
+        return self.handover.keep_receiver_open()
 
 
 class _Parent:
     """Starts and replaces workers, forwards signals, and starts the next program."""
 
-    def __init__(self, service: Service, workers: int, family: _Family, predecessors: set[int]) -> None:
+    def __init__(self, service: Service, workers: int, shared: _SharedDescriptors, predecessors: set[int]) -> None:
         self._service = service
         self._workers = workers
         self._numbers: dict[int, int] = {}
-        self._family = family
+        self._shared = shared
         self._predecessors = predecessors
 
     def run(self) -> int:
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         try:
-            self._start_all()
+            self._start_workers()
             _signal(self._predecessors, signal.SIGUSR2)
             ended_by = 0
             while self._numbers or self._predecessors:
@@ -191,7 +197,7 @@ class _Parent:
                     self._restart()
                 elif received in _STOP and not ended_by:
                     ended_by = received
-                    self._family.stop()
+                    self._shared.stop()
                     _signal(self._numbers, received)
                 else:
                     _signal(self._numbers, received)
@@ -199,17 +205,18 @@ class _Parent:
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
 
-    def _start_all(self) -> None:
-        # What the start has made stays until the end: no collection need walk it, and no worker copies it.
+    def _start_workers(self) -> None:
+        # The objects made so far live until the end. Frozen, they are not visited by the garbage collector, which would
+        # write to their memory pages and so copy them in every worker.
         gc.collect()
         gc.freeze()
-        came, said = os.pipe()
+        ready_reader, ready_writer = os.pipe()
         for number in range(self._workers):
-            self._start(number, lambda: os.close(said))
-        os.close(said)
-        # It ends when every worker has closed its end.
-        os.read(came, 1)
-        os.close(came)
+            self._start(number, lambda: os.close(ready_writer))
+        os.close(ready_writer)
+        # Returns at the end of the pipe: when every worker has closed its writing end.
+        os.read(ready_reader, 1)
+        os.close(ready_reader)
         self._service.ready()
 
     def _start(self, number: int, ready: Callable[[], None]) -> None:
@@ -220,11 +227,11 @@ class _Parent:
         code = 1
         try:
             os.setpgid(0, 0)
-            self._family.join()
-            code = 128 + self._service.work(number, ready, self._family)
+            self._shared.use_in_worker()
+            code = 128 + self._service.run_worker(number, ready, self._shared)
         except BrokernatError as error:
             _log.error("worker %d: %s", number, error)
-        except Exception:  # noqa: BLE001 - the last resort of a process
+        except Exception:  # noqa: BLE001 - a worker must exit with a code and a log line
             _log.exception("worker %d", number)
         finally:
             sys.stderr.flush()
@@ -243,20 +250,20 @@ class _Parent:
                     number,
                     os.waitstatus_to_exitcode(status),
                 )
-                time.sleep(_PAUSE)
+                time.sleep(_REPLACE_PAUSE)
                 self._start(number, lambda: None)
 
     def _restart(self) -> None:
-        """Replace this program by itself with the same arguments (execve). Returns only on failure."""
+        """Restart this program in the same process, with the same arguments (execve). Returns only on failure."""
         try:
-            # What would end the new program at its start: nobody would serve then.
+            # Checks the map first: an error in it would end the new program at its start, and nothing would serve.
             self._service.reload()
         except BrokernatError as error:
             _log.error("the proxy is not restarted: %s", error)
             return
-        os.environ[_PREDECESSOR] = " ".join((self._family.keep_for_next_program(), *map(str, self._numbers)))
+        os.environ[_PREDECESSOR] = " ".join((self._shared.keep_for_next_program(), *map(str, self._numbers)))
         if self._service.metrics is not None:
-            keep_metrics(self._service.metrics)
+            keep_metrics_socket_open(self._service.metrics)
         try:
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - its own arguments
         except OSError as error:
@@ -270,7 +277,7 @@ def _signal(pids: Iterable[int], number: int) -> None:
 
 
 def _allow_many_files() -> None:
-    """Raise the limit of open files to the maximum: each connection needs two."""
+    """Raise the limit of open files to the maximum, because each connection needs two."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

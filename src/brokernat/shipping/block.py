@@ -1,4 +1,4 @@
-"""A block: consecutive records of one source, the unit that the spool stores and the sender sends.
+"""A block: consecutive records of one source. The spool stores and the sender sends whole blocks.
 
 A record is one line of JSON, so `sqlite3` shows a block as text. The record contains its sequence number, so all
 records of a source differ.
@@ -26,8 +26,8 @@ class Destination(NamedTuple):
 SEQUENCE_HEADER = "brokernat-seq"
 BLOCK_RECORDS: Final = 2_000
 BLOCK_BYTES: Final = 512 << 10
-"""Bytes of records before stamping. Both limits apply, except to a block of a single record. A block with its stamps is
-smaller than the smallest spool, so every block fits into an empty spool."""
+"""Bytes of records without their sequence numbers. Both limits apply, except to a block of a single record. With its
+sequence numbers, a block is smaller than the smallest spool, so every block fits into an empty spool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class SettledBlock(NamedTuple):
 
     @property
     def acknowledged(self) -> int:
-        """Records."""
+        """The number of acknowledged records."""
         return len(self.block.records) - len(self.rejections)
 
     @property
@@ -113,7 +113,7 @@ class BlockCache:
 
     @property
     def held(self) -> int:
-        """Bytes."""
+        """Bytes of the cached blocks."""
         return self._offered - self._taken
 
     def offer(self, block: Block) -> None:

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS positions (
     start BLOB NOT NULL, before BLOB NOT NULL, pieces INTEGER NOT NULL, PRIMARY KEY (device, inode));
 """
 # A record's size includes its line end, as in `Block.size`.
-_HELD: Final = """
+_HELD_BYTES: Final = """
 SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
      + (SELECT coalesce(sum(length(record) + 1), 0) FROM rejected)
 """
@@ -50,8 +50,8 @@ SELECT (SELECT coalesce(sum(length(payload) + 1), 0) FROM blocks)
 class SpoolContents:
     """The contents of a spool's file at one moment."""
 
-    noted: dict[str, Any]
-    """The values of `note`, by name."""
+    meta: dict[str, Any]
+    """The values stored by `store_meta`, by name."""
     pending: int
     """Records in blocks."""
     held: int
@@ -60,14 +60,14 @@ class SpoolContents:
     @property
     def destination(self) -> Destination | None:
         """The destination of the records; None for a spool of an earlier version."""
-        return Destination(self.noted["cluster"], self.noted["topic"]) if "topic" in self.noted else None
+        return Destination(self.meta["cluster"], self.meta["topic"]) if "topic" in self.meta else None
 
 
 class SpoolDatabase:
     """An open spool file. The caller holds the lock of the folder."""
 
     def __init__(self, directory: Path) -> None:
-        """Creates the file if missing. Until `relax`, each commit is synced to the disk.
+        """Creates the file if missing. Each commit is synced to the disk until `stop_syncing` is called.
 
         Args:
             directory: the spool's folder.
@@ -77,49 +77,49 @@ class SpoolDatabase:
             SpoolFullError: the file cannot be written.
         """
         self._directory = directory
-        with no_fork(), _in_words(directory):
+        with no_fork(), _spool_errors(directory):
             self._writer = _connect(directory / DATABASE)
-            ((found,),) = self._writer.execute("PRAGMA user_version")
-            if found not in (0, FORMAT):
-                raise SpoolDamagedError(directory, f"it has format {found}, this version reads {FORMAT}")
+            ((version,),) = self._writer.execute("PRAGMA user_version")
+            if version not in (0, FORMAT):
+                raise SpoolDamagedError(directory, f"it has format {version}, this version reads {FORMAT}")
             for setting in _SETTINGS:
                 self._writer.execute(f"PRAGMA {setting}")
             self._writer.executescript(_TABLES)
             self._writer.execute(f"PRAGMA user_version={FORMAT}")
             self._reader = _connect(directory / DATABASE)
-            self.found = _contents(self._writer)
-            """The contents from earlier processes."""
+            self.initial = _contents(self._writer)
+            """The contents stored by earlier processes."""
             ((last,),) = self._writer.execute("SELECT max(id) FROM blocks")
             self.last_block_id: int = last or 0
             """The id of the last block found; 0 if there was none."""
 
-    def relax(self) -> None:
-        """Stop the fsync of commits: a power cut may undo later commits, but not earlier ones."""
-        with no_fork(), _in_words(self._directory):
+    def stop_syncing(self) -> None:
+        """Commit without fsync from now on: a power cut may undo later commits, but not earlier ones."""
+        with no_fork(), _spool_errors(self._directory):
             self._writer.execute("PRAGMA wal_checkpoint")
             self._writer.execute("PRAGMA synchronous=NORMAL")
 
     def close(self) -> None:
-        """Close it."""
+        """Close both connections."""
         with no_fork():
             self._reader.close()
             self._writer.close()
 
     def abandon(self) -> tuple[object, ...]:
-        """In a forked child: returns the connections, which the child must never close."""
+        """Called in a forked child: returns the connections, which the child must never close."""
         return self._writer, self._reader
 
     # Called by the writer
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction for the block.
+        """A transaction for the `with` block.
 
         Raises:
             SpoolFullError: it cannot be written now.
             SpoolDamagedError: it cannot be read.
         """
-        with no_fork(), _in_words(self._directory):
+        with no_fork(), _spool_errors(self._directory):
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
                 yield
@@ -130,12 +130,12 @@ class SpoolDatabase:
                     self._writer.execute("ROLLBACK")
                 raise
 
-    def note(self, **values: Any) -> None:
+    def store_meta(self, **values: Any) -> None:
         """Store values by name."""
         self._writer.executemany("REPLACE INTO meta VALUES (?, ?)", values.items())
 
     def store(self, block: Block) -> None:
-        """A new block."""
+        """Store a new block."""
         row = (block.block_id, block.source, block.first, len(block.records), block.payload)
         self._writer.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", row)
 
@@ -162,7 +162,7 @@ class SpoolDatabase:
     # Called by the sender
 
     def block_after(self, block_id: int) -> Block | None:
-        """The next block."""
+        """The block after `block_id`; None if there is none."""
         query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
         with no_fork():
             row = self._reader.execute(query, (block_id,)).fetchone()
@@ -179,7 +179,7 @@ def read_contents(directory: Path) -> SpoolContents:
     """
     with reading(directory, "the spool"):
         refuse_links(directory)
-        # Not opened here: closing a file releases all POSIX locks of this process on it.
+        # Checked without opening it: closing a file releases all POSIX locks of this process on it.
         if (directory / DATABASE).exists() and not os.access(directory / DATABASE, os.R_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory / DATABASE))
     uri = f"{(directory / DATABASE).absolute().as_uri()}?mode=ro"
@@ -192,14 +192,15 @@ def read_contents(directory: Path) -> SpoolContents:
 
 
 def _contents(file: sqlite3.Connection) -> SpoolContents:
-    noted = dict(file.execute("SELECT name, value FROM meta"))
+    meta = dict(file.execute("SELECT name, value FROM meta"))
     ((pending,),) = file.execute("SELECT coalesce(sum(count), 0) FROM blocks")
-    ((held,),) = file.execute(_HELD)
-    return SpoolContents(noted, pending, held)
+    ((held,),) = file.execute(_HELD_BYTES)
+    return SpoolContents(meta, pending, held)
 
 
 @contextmanager
-def _in_words(directory: Path) -> Iterator[None]:
+def _spool_errors(directory: Path) -> Iterator[None]:
+    """Raises the errors of SQLite as errors of the spool."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -209,5 +210,5 @@ def _in_words(directory: Path) -> Iterator[None]:
 
 
 def _connect(file: Path) -> sqlite3.Connection:
-    # This module begins transactions itself; one thread at a time uses a connection, not always the one that made it.
+    # This module begins transactions itself. One thread at a time uses a connection, not always the one that opened it.
     return sqlite3.connect(file, isolation_level=None, check_same_thread=False, timeout=30)

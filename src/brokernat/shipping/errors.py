@@ -1,4 +1,4 @@
-"""The errors of shipping: a spool in use, full or damaged; a refused record."""
+"""The errors of shipping: a spool that is in use, full, damaged or unsafe; a refused record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SpoolBusyError(BrokernatError):
 
 
 class SpoolUnsafeError(BrokernatError):
-    """Other users may write to the folder, or it contains another file. Nothing was written."""
+    """Other users may write to the folder, or a file in it is a link or is not this user's. Nothing was written."""
 
     exit_code = 2
 

@@ -27,10 +27,10 @@ from brokernat.shipping.errors import SpoolBusyError, SpoolUnsafeError
 DATABASE: Final = "spool.db"
 LOCK: Final = "lock"
 MOVED_BY: Final = "`--spool`, `spool:` or `spool=`"
-"""The names of the folder's setting: of `brokernat ship`, of its section in the file, of KafkaHandler."""
-_CLAIMS: Final = 200
-_CLAIM_PAUSE: Final = 0.01
-_LOGS: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
+"""The setting of the folder in `brokernat ship`, in its section of the file, and in KafkaHandler; for messages."""
+_LOCK_ATTEMPTS: Final = 200
+_LOCK_PAUSE: Final = 0.01
+_SQLITE_FILES: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
 _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 # O_NONBLOCK: opening a named pipe must not block.
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -54,14 +54,14 @@ class SpoolFolder:
                 directory.mkdir(mode=0o700)
             folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
-                _close_to_others(directory, folder)
-                self._lock = _own_file(directory, folder, LOCK, create=True)
+                _require_private_folder(directory, folder)
+                self._lock = _open_private_file(directory, folder, LOCK, create=True)
                 try:
-                    _claim(directory, self._lock)
-                    # Only under the lock: closing a database file releases SQLite's POSIX locks on it.
-                    for name in (DATABASE, *_LOGS):
+                    _acquire_lock(directory, self._lock)
+                    # Only with the lock held: closing a database file releases SQLite's POSIX locks on it.
+                    for name in (DATABASE, *_SQLITE_FILES):
                         with suppress(FileNotFoundError):
-                            os.close(_own_file(directory, folder, name, create=name == DATABASE))
+                            os.close(_open_private_file(directory, folder, name, create=name == DATABASE))
                 except BaseException:
                     os.close(self._lock)
                     raise
@@ -69,13 +69,14 @@ class SpoolFolder:
                 os.close(folder)
 
     def release(self) -> None:
-        """Release the lock. Call it once: the descriptor number is reused."""
+        """Release the lock. A second call does nothing, because the descriptor number may be in use again."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
 
-def _locked(lock: int, kind: int) -> bool:
+def _try_lock(lock: int, kind: int) -> bool:
+    """Whether the lock is acquired now; does not wait."""
     try:
         fcntl.flock(lock, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -90,7 +91,7 @@ def is_held(directory: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return not _locked(lock, fcntl.LOCK_SH)
+        return not _try_lock(lock, fcntl.LOCK_SH)
     finally:
         os.close(lock)
 
@@ -101,12 +102,13 @@ def refuse_links(directory: Path) -> None:
     Raises:
         SpoolUnsafeError: a file of the spool is a link or no regular file.
     """
-    for name in (LOCK, DATABASE, *_LOGS):
+    for name in (LOCK, DATABASE, *_SQLITE_FILES):
         with suppress(FileNotFoundError):
-            _must_be_regular(directory, name, (directory / name).lstat())
+            _require_regular_file(directory, name, (directory / name).lstat())
 
 
-def _close_to_others(directory: Path, folder: int) -> None:
+def _require_private_folder(directory: Path, folder: int) -> None:
+    """Raises SpoolUnsafeError if other users own or may write the folder; restricts the mode of an existing spool."""
     found = os.fstat(folder)
     if found.st_uid not in (0, os.geteuid()):
         hint = "ship as that user, or name a folder below it: brokernat creates it for your user only"
@@ -121,13 +123,13 @@ def _close_to_others(directory: Path, folder: int) -> None:
     raise SpoolUnsafeError(directory, f"other users may write the folder (mode {mode:04o})", hint)
 
 
-def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
+def _open_private_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
     """Open a regular file of this user without hard links, and make it private."""
     found = None
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     if found is not None:
-        _must_be_regular(directory, name, found)
+        _require_regular_file(directory, name, found)
     try:
         file = os.open(name, os.O_RDWR | _OPEN | (os.O_CREAT if create else 0), 0o600, dir_fd=folder)
     except OSError as error:
@@ -135,7 +137,7 @@ def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
         raise
     try:
         found = os.fstat(file)
-        _must_be_regular(directory, name, found)
+        _require_regular_file(directory, name, found)
         if found.st_uid != os.geteuid():
             hint = f"`chown` it to the shipping user and keep it: it may hold records ({directory / name})"
             raise SpoolUnsafeError(directory, f"`{name}` in it belongs to another user (id {found.st_uid})", hint)
@@ -146,22 +148,22 @@ def _own_file(directory: Path, folder: int, name: str, *, create: bool) -> int:
     return file
 
 
-def _must_be_regular(directory: Path, name: str, found: os.stat_result) -> None:
+def _require_regular_file(directory: Path, name: str, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         kind = "is a link" if stat.S_ISLNK(found.st_mode) or found.st_nlink > 1 else "is not a regular file"
         hint = f"brokernat never creates one: find out who did, then remove `{directory / name}`"
         raise SpoolUnsafeError(directory, f"`{name}` in it {kind}", hint)
 
 
-def _claim(directory: Path, lock: int) -> None:
-    """Take the lock; retries, because `is_held` holds it shared for a moment."""
-    for _ in range(_CLAIMS):
-        if _locked(lock, fcntl.LOCK_EX):
+def _acquire_lock(directory: Path, lock: int) -> None:
+    """Acquire the lock; retries, because `is_held` holds it shared for a moment."""
+    for _ in range(_LOCK_ATTEMPTS):
+        if _try_lock(lock, fcntl.LOCK_EX):
             break
-        if not _locked(lock, fcntl.LOCK_SH):
+        if not _try_lock(lock, fcntl.LOCK_SH):
             raise SpoolBusyError(directory, os.read(lock, 20).decode("ascii", "replace").strip())
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(_CLAIM_PAUSE)
+        time.sleep(_LOCK_PAUSE)
     else:
         raise SpoolBusyError(directory, "")
     os.ftruncate(lock, 0)

@@ -1,4 +1,4 @@
-"""`KafkaHandler` for `logging`: combines queue, spool and sender of one process.
+"""`KafkaHandler` for `logging`: the queue, the spool and the sender of one process.
 
 By default log calls never wait: a record that does not fit is dropped and counted. With `audit=True` the call returns
 when the record is committed to the spool and synced to the disk, or raises; records of several threads share a commit.
@@ -31,7 +31,7 @@ from brokernat.shipping.spool import DEFAULT_LIMIT, Spool, open_numbered
 from brokernat.shipping.status import Status
 
 EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
-_POLL: Final = 0.02
+_POLL_INTERVAL: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class KafkaHandler(logging.Handler):
             close_timeout: seconds that `close` (and the end of the interpreter) waits for acknowledgements.
             config: the file with the cluster.
             producer: librdkafka properties, which override brokernat's; `acks` cannot be set with `audit`.
-            level: as for every handler.
+            level: as for every handler of `logging`.
 
         Raises:
             SpoolBusyError: another process has the spool.
@@ -97,27 +97,27 @@ class KafkaHandler(logging.Handler):
             raise ValueError(f"on_full={self._on_full} cannot be combined with audit={audit}")
         if audit:
             require_all_acks(producer or {})
-        known = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)
-        self._destination = Destination(known.name, topic)
+        target = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)
+        self._destination = Destination(target.name, topic)
         self._directory = Path(spool).absolute()
         self._limit = max_spool
         self._on_rejected = on_rejected
         self._close_timeout = close_timeout
-        self._open_producer = partial(open_producer, known, overrides=dict(producer or {}))
+        self._open_producer = partial(open_producer, target, overrides=dict(producer or {}))
         self._encoder = RecordEncoder()
         self._opening = threading.RLock()
         self._closed = False
         self._parts: _Parts | None = self._open(open_numbered if shared_spool else Spool)
-        # Last: after an error above, `logging.shutdown` must not find an incomplete handler in its list.
+        # Called last: after an error above, `logging.shutdown` must not find an incomplete handler in its list.
         super().__init__(level)
         threads.register(self)
 
     def handle(self, record: logging.LogRecord) -> Any:
         """Like `logging.Handler.handle`, but an audit call that waits for the disk does not hold the handler's lock."""
-        kept: Any = self.filter(record)
-        if kept:
-            self.emit(kept if isinstance(kept, logging.LogRecord) else record)
-        return kept
+        filtered: Any = self.filter(record)
+        if filtered:
+            self.emit(filtered if isinstance(filtered, logging.LogRecord) else record)
+        return filtered
 
     def emit(self, record: logging.LogRecord) -> None:
         """Accept the record.
@@ -126,7 +126,7 @@ class KafkaHandler(logging.Handler):
             NotShippedError: with `audit`, if the record is not in the spool.
             SpoolUnsafeError, SpoolFullError, ConfigError: with `audit`, if a forked child cannot open a spool.
         """
-        name = record.name or ""  # `makeLogRecord` may leave it out
+        name = record.name or ""  # may be missing in a record of `makeLogRecord`
         if name.startswith(EXCLUDED) and _excluded(name):
             return
         try:
@@ -137,14 +137,14 @@ class KafkaHandler(logging.Handler):
         except Exception:
             if self._audit:
                 raise
-            # A forked child without a spool: reported by `logging` as any failing handler, never raised.
+            # For example, a forked child without a spool: `logging` reports it as for any failing handler; not raised.
             self.handleError(record)
             return
         receipt = parts.queue.offer(body, receipt=self._audit)
         if receipt is not None:
             receipt.result()
 
-    def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override] # says more than its base
+    def flush(self, timeout: float | None = None) -> bool:  # type: ignore[override] # returns more than its base
         """Writes all records so far into the spool; with `timeout` (seconds) also waits for the brokers.
 
         Returns:
@@ -156,29 +156,29 @@ class KafkaHandler(logging.Handler):
         deadline = time.monotonic() + (self._close_timeout if timeout is None else timeout)
         stored = parts.writer.wait_until_stored(parts.queue.offered, deadline)
         while timeout is not None and parts.spool.pending and time.monotonic() < deadline:
-            time.sleep(_POLL)
+            time.sleep(_POLL_INTERVAL)
         return stored and not parts.spool.pending
 
     def status(self) -> Status:
         """The counts of this process's spool."""
         parts = self._parts or self._reopen()
         spool = parts.spool
-        account = spool.totals()
+        totals = spool.totals()
         return Status(
             directory=spool.directory,
             source=spool.source,
             in_use=not self._closed,
-            accepted=account.accepted,
-            acknowledged=account.acknowledged,
-            rejected=account.rejected,
-            pending=account.pending,
+            accepted=totals.accepted,
+            acknowledged=totals.acknowledged,
+            rejected=totals.rejected,
+            pending=totals.pending,
             refused=spool.refused_before + parts.queue.refused,
             queued=parts.queue.depth[0],
             held=spool.held,
             limit=spool.limit,
             cluster=self._destination.cluster,
             topic=self._destination.topic,
-            trouble=parts.queue.stalled or (spool.trouble if account.pending else ""),
+            trouble=parts.queue.stalled or (spool.trouble if totals.pending else ""),
         )
 
     def close(self) -> None:
@@ -221,7 +221,7 @@ class KafkaHandler(logging.Handler):
             spool.close()
             raise
         parts.writer.start()
-        _close_at_end_of_child(self)
+        _close_at_end_of_process(self)
         return parts
 
 
@@ -229,7 +229,7 @@ def _excluded(name: str) -> bool:
     return any(name == prefix or name.startswith(prefix + ".") for prefix in EXCLUDED)
 
 
-def _close_at_end_of_child(handler: KafkaHandler) -> None:
+def _close_at_end_of_process(handler: KafkaHandler) -> None:
     """Closes handlers in a child of `multiprocessing`, which ends without `atexit` and `logging.shutdown`."""
     processes = sys.modules.get("multiprocessing.util")
     if processes is not None and sys.modules["multiprocessing"].parent_process() is not None:

@@ -1,12 +1,13 @@
 """Lines of a file or a pipe as records. `split_lines` and `LineEncoder` are pure; `Pipe` reads a pipe.
 
 A line ends with a line feed; a carriage return before it belongs to the line end. A line longer than `MAX_LINE` bytes
-becomes several records with part numbers, split between characters: no line is truncated, and the memory is bounded. A
-line that is not UTF-8 is twice in its record: as text, with U+FFFD for invalid bytes, and exactly, in base64.
+becomes several records with part numbers, split between characters: no line is truncated, and the memory is bounded.
+The record of a line that is not UTF-8 contains it twice: as text, with U+FFFD for invalid bytes, and exactly, in
+base64.
 
-A record is larger than its line: an empty line becomes a record of two hundred bytes. So the limit applies to records,
-not to the bytes read, and the reader passes the rest again. `MAX_LINE` keeps a record below Kafka's default limit of 1
-MB in the worst case: six bytes of JSON for each control character, and base64 in addition.
+A record is larger than its line: an empty line becomes a record of two hundred bytes. So the limit of a block applies
+to records, not to the bytes read, and the reader passes the rest again. `MAX_LINE` keeps a record below Kafka's default
+limit of 1 MB in the worst case: six bytes of JSON for each control character, and base64 in addition.
 
 A pipe cannot be read twice: a kill loses the bytes that were read and are not in the spool, at most one read.
 """
@@ -26,7 +27,7 @@ from brokernat.shipping.block import BLOCK_BYTES, BLOCK_RECORDS
 from brokernat.shipping.positions import LineBatch
 
 MAX_LINE: Final = 128 << 10
-_LONGEST_CHARACTER: Final = 4
+_UTF8_MAX_BYTES: Final = 4
 
 
 class LinePiece(NamedTuple):
@@ -42,7 +43,7 @@ class LinePiece(NamedTuple):
 
 
 def split_lines(data: bytes, pieces: int = 0, *, final: bool = False) -> Iterator[LinePiece]:
-    """Split off whole lines; the rest after the last piece is incomplete.
+    """Split into whole lines; the bytes after the last piece are an incomplete line.
 
     Args:
         data: the bytes after the last piece.
@@ -54,10 +55,10 @@ def split_lines(data: bytes, pieces: int = 0, *, final: bool = False) -> Iterato
         line_feed = data.find(b"\n", start)
         end = len(data) if line_feed < 0 else line_feed
         while end - start > MAX_LINE:
-            between = _between_characters(data, start + MAX_LINE)
+            boundary = _character_boundary(data, start + MAX_LINE)
             pieces += 1
-            yield LinePiece(data[start:between], between, pieces, continued=True)
-            start = between
+            yield LinePiece(data[start:boundary], boundary, pieces, continued=True)
+            start = boundary
         if line_feed < 0 and not final:
             return
         line = data[start:end].removesuffix(b"\r")
@@ -111,31 +112,31 @@ def _encode(start: str, piece: LinePiece) -> bytes:
         text, exact = data.decode(), ""
     except UnicodeDecodeError:
         text, exact = data.decode(errors="replace"), f',"base64":"{base64.b64encode(data).decode()}"'
-    place = f',"part":{part},"continued":{"true" if continued else "false"}' if part else ""
-    # A file name that is not UTF-8 has lone surrogates: their backslash escape is JSON's.
-    return f"{start}{encode_basestring(text)}{exact}{place}}}".encode("utf-8", "backslashreplace")
+    part_fields = f',"part":{part},"continued":{"true" if continued else "false"}' if part else ""
+    # A file name that is not UTF-8 has lone surrogates; their backslash escape is valid JSON.
+    return f"{start}{encode_basestring(text)}{exact}{part_fields}}}".encode("utf-8", "backslashreplace")
 
 
-def _between_characters(data: bytes, at: int) -> int:
+def _character_boundary(data: bytes, at: int) -> int:
     """The last offset up to `at` that does not split a UTF-8 character; `at` if the bytes are not UTF-8."""
-    for place in range(at, at - _LONGEST_CHARACTER, -1):
-        if data[place] & 0xC0 != 0x80:
-            return place
+    for offset in range(at, at - _UTF8_MAX_BYTES, -1):
+        if data[offset] & 0xC0 != 0x80:
+            return offset
     return at
 
 
-_READ = 64 << 10
-_WAIT = 0.2
+_READ_BYTES = 64 << 10
+_WAIT_SECONDS = 0.2
 
 
 class Pipe:
-    """`read` returns new lines; `ended` is set when the other side has closed and all lines were returned."""
+    """`read` returns new lines; `ended` is set when the writer has closed the pipe and all lines were returned."""
 
     def __init__(self, descriptor: int) -> None:
         self.ended = False
         self._descriptor = descriptor
         self._closed = False
-        self._rest = b""
+        self._buffer = b""
         self._pieces = 0
         self._encoder = LineEncoder()
 
@@ -143,23 +144,23 @@ class Pipe:
         """Up to a block of records; waits briefly if there are none."""
         batch = self._encode()
         if batch or self._closed:
-            # One read may be more than a block.
+            # One read may contain more than a block.
             self.ended = not batch
             return batch
-        if not select.select([self._descriptor], [], [], _WAIT)[0]:
+        if not select.select([self._descriptor], [], [], _WAIT_SECONDS)[0]:
             return batch
-        data = os.read(self._descriptor, _READ)
-        self._rest += data
+        data = os.read(self._descriptor, _READ_BYTES)
+        self._buffer += data
         self._closed = not data
         return self._encode()
 
     def rest(self) -> Iterator[LineBatch]:
-        """Bytes already read and not yet returned, including a rest without a line feed; reads nothing more."""
+        """The lines already read but not yet returned, including a last one without a line feed; reads nothing more."""
         self._closed = True
         while batch := self.read():
             yield batch
 
     def _encode(self) -> LineBatch:
-        bodies, used, self._pieces = self._encoder.encode(self._rest, "", self._pieces, final=self._closed)
-        self._rest = self._rest[used:]
+        bodies, used, self._pieces = self._encoder.encode(self._buffer, "", self._pieces, final=self._closed)
+        self._buffer = self._buffer[used:]
         return LineBatch(bodies)

@@ -1,10 +1,10 @@
 """Positions in files, and recognition of a file after rotation.
 
 Inodes are reused, and a file may be truncated and grow again. So a position stores the first bytes of its file and the
-bytes before the position: a file with the same bytes is the same file, whatever its name.
+bytes before the position. A file with the same bytes is taken for the same file, whatever its name.
 
-A rotated file is searched next to its old name, where rotating programs leave it. A copy has the lines of its original
-up to the position; it counts as a copy only if the original no longer has these lines.
+A rotated file is searched in the folder of its old name, where rotating programs leave it. A copy has the lines of its
+original up to the position; it is used as a copy only if the original no longer has these lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 FINGERPRINT_BYTES: Final = 256
-"""Stored bytes at the start of the file, and before the position."""
+"""The number of bytes stored from the start of the file, and from before the position."""
 
 FileId = tuple[int, int]
 """Device and inode."""
@@ -44,7 +44,7 @@ class FilePosition:
 
 
 STARTED: Final = FilePosition(0, 0, "", 0)
-"""Marks in the spool that the first scan is done: from then on new files are read from their beginning."""
+"""Stored in the spool after the first scan: from then on new files are read from their beginning."""
 
 
 def file_id(path: Path) -> FileId | None:
@@ -85,15 +85,16 @@ def has_content_of(path: Path, position: FilePosition) -> bool:
 
 
 def find_renamed(position: FilePosition) -> Path | None:
-    """The renamed file."""
+    """The file of the position under its new name; None if there is none."""
     return next(
-        (path for path in _beside(position) if file_id(path) == position.key and has_content_of(path, position)), None
+        (path for path in _files_beside(position) if file_id(path) == position.key and has_content_of(path, position)),
+        None,
     )
 
 
 def possible_copies(position: FilePosition) -> list[Path]:
     """Files that may be copies of it, by their names; the newest first."""
-    return [path for path in _beside(position) if Path(position.path).name in path.name]
+    return [path for path in _files_beside(position) if Path(position.path).name in path.name]
 
 
 def is_copy(path: Path, position: FilePosition) -> bool:
@@ -103,8 +104,8 @@ def is_copy(path: Path, position: FilePosition) -> bool:
     return related and position.offset > 0 and file_id(original) == position.key and has_content_of(path, position)
 
 
-def _beside(position: FilePosition) -> list[Path]:
-    """The newest first."""
+def _files_beside(position: FilePosition) -> list[Path]:
+    """The files in the folder of the position; the newest first."""
     try:
         return sorted(Path(position.path).parent.iterdir(), key=_modified, reverse=True)
     except OSError:

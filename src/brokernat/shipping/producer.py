@@ -1,8 +1,8 @@
 """The producer of shipping: confluent-kafka with the cluster's map, and the meaning of each error for a record.
 
-Only errors about the record itself reject it. All other errors (missing ACL, topic or broker, failed login, a wrong
-clock on this machine, a batch that was corrupted on the network) can be repaired: the record stays in the spool and is
-sent again. Records do not expire.
+A record is rejected only by errors about the record itself. All other errors (missing ACL, topic or broker, failed
+login, a wrong clock on this machine, a batch that was corrupted on the network) can be repaired: the record stays in
+the spool and is sent again. Records do not expire.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from brokernat.shipping.threads import log_later
 class _Log:
     """librdkafka's log, without the names of threads and states.
 
-    librdkafka logs a failure at each attempt, and passes it to the error callback if records wait for it. The sender
-    reports that once, so these lines are details.
+    librdkafka logs a failure at each attempt, and also calls the error callback. The sender reports it once if records
+    wait for it, so these lines are logged at DEBUG.
     """
 
     def log(self, level: int, message: str, *arguments: object) -> None:
         facility, _client, text = arguments if len(arguments) == _LOG_ARGUMENTS else ("", "", message % arguments)
         repeated = facility in ("FAIL", "ERROR", "GETPID")
-        log_later(logging.DEBUG if repeated else level, "librdkafka: %s", plain(str(text)), log=_LIBRDKAFKA)
+        log_later(logging.DEBUG if repeated else level, "librdkafka: %s", simplified(str(text)), log=_LIBRDKAFKA)
 
 
 _LIBRDKAFKA: Final = logging.getLogger("brokernat.shipping.librdkafka")
@@ -61,14 +61,14 @@ _NOISE: Final = (
     (r"\bipv[46]#", ""),
 )
 # At-least-once delivery needs these; only the caller of the handler can override them.
-PROMISED: Final[Mapping[str, object]] = {
+REQUIRED: Final[Mapping[str, object]] = {
     "acks": "all",
     # Records do not expire in librdkafka: an expired one would have to be sent again, perhaps twice.
     "message.timeout.ms": 0,
     "delivery.report.only.error": True,
 }
 # Defaults for shipping; the cluster's own properties win.
-SUITABLE: Final[Mapping[str, object]] = {
+DEFAULTS: Final[Mapping[str, object]] = {
     # Prevents duplicates and keeps the order. Brokers before 2.8 require an ACL on the cluster for it
     # (KIP-679); without that ACL, set it to false.
     "enable.idempotence": True,
@@ -89,7 +89,7 @@ class KafkaFault(Protocol):
     def fatal(self) -> bool: ...
 
 
-def rejects(fault: KafkaFault) -> bool:
+def is_rejection(fault: KafkaFault) -> bool:
     """Whether the record can never be delivered."""
     return fault.name() in REJECTING
 
@@ -98,14 +98,14 @@ def describe(fault: KafkaFault) -> str:
     """The meaning of the error, with Kafka's name if it comes from a broker."""
     name = fault.name()
     if name.startswith("_"):
-        return _CLIENT_FAULTS.get(name, "") + plain(fault.str())
+        return _CLIENT_FAULTS.get(name, "") + simplified(fault.str())
     return f"{_BROKER_FAULTS.get(name) or fault.str()} ({name})"
 
 
-def plain(text: str) -> str:
-    """A log line of librdkafka without threads, protocols, address families and states.
+def simplified(text: str) -> str:
+    """A log line of librdkafka without its threads, protocols, address families and states.
 
-    >>> plain("[thrd:a]: sasl_ssl://k:9092/1: Connect to ipv4#10.0.0.1:9092 failed (after 0ms in state CONNECT)")
+    >>> simplified("[thrd:a]: sasl_ssl://k:9092/1: Connect to ipv4#10.0.0.1:9092 failed (after 0ms in state CONNECT)")
     'broker k:9092: Connect to 10.0.0.1:9092 failed'
     """
     for pattern, replacement in _NOISE:
@@ -152,7 +152,7 @@ def open_producer(
         ) from None
     from brokernat.clients.confluent import configure
 
-    properties = {**SUITABLE, **configure({}, cluster), **PROMISED, **overrides}
+    properties = {**DEFAULTS, **configure({}, cluster), **REQUIRED, **overrides}
     try:
         return Producer({**properties, "error_cb": on_error}, logger=_LOG)
     except KafkaException as error:

@@ -1,11 +1,11 @@
 """The bounded queue between log calls and the spool, and the writer thread that empties it.
 
-Only the queue refuses records and counts refusals: when the brokers are down, the spool is at its limit or the disk is
-full, the writer keeps one block and retries, and the queue fills. The log `brokernat.shipping` reports the number of
-refused records and the reason, at once and then once a minute.
+Records are refused and counted only here. When the spool is at its limit (for example because the brokers are down) or
+the disk is full, the writer keeps one block and retries, and the queue fills. The logger `brokernat.shipping` reports
+the number of refused records and the reason, at once and then once a minute.
 
-The sizes are differences of counters that only grow, each with one writing thread, so they cannot become negative; a
-refusal changes none of them. A call costs a lock, two additions and an `append`. It does not wake the writer, which
+The sizes are differences of counters that only grow, each changed by one side only, so they cannot become negative; a
+refusal changes none of them. A call costs a lock, two additions and an `append`. It does not wake a busy writer, which
 sleeps a few milliseconds between blocks: waking it would cost more than the rest of the call.
 """
 
@@ -28,7 +28,7 @@ from brokernat.shipping.threads import log_later
 
 MAX_RECORDS: Final = 20_000
 MAX_BYTES: Final = 16 << 20
-_STEP: Final = 0.25
+_WAIT_STEP: Final = 0.25
 
 
 class OnFull(StrEnum):
@@ -59,12 +59,12 @@ class RecordQueue:
         """
         self.on_full = on_full
         self.stalled: str | None = None
-        """Why the writer cannot store records now."""
+        """The reason why the writer cannot store records now; None if it can."""
         self._max_records, self._max_bytes = max_records, max_bytes
         self._largest = min(max_bytes, largest)
         self._entries: list[QueuedRecord] = []
         # A SimpleQueue, because its `put` is reentrant: a signal handler may interrupt another call of it.
-        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._wakeup: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._idle = self._urgent = False
         # Reentrant: a signal handler of the application may log during a call.
         self._lock = threading.RLock()
@@ -100,21 +100,21 @@ class RecordQueue:
             NotShippedError: refused, and `on_full` is not `drop`.
         """
         size = len(body)
-        mine: Future[None] | None = Future() if receipt else None
+        future: Future[None] | None = Future() if receipt else None
         with self._lock:
-            if not self._fits(size) and (reason := self._make_room(size)):
+            if not self._fits(size) and (reason := self._wait_for_room(size)):
                 self._refused += 1
                 if self.on_full is OnFull.DROP:
                     return None
                 raise NotShippedError(reason)
             self._offered += 1
             self._offered_bytes += size
-            self._entries.append((body, mine))
+            self._entries.append((body, future))
             self._urgent |= receipt
             if self._idle:
                 self._idle = False
-                self._bell.put(None)
-        return mine
+                self._wakeup.put(None)
+        return future
 
     def take(self, max_records: int, max_bytes: int, timeout: float, linger: float) -> list[QueuedRecord]:
         """Removes and returns records in order, within both limits, but at least one.
@@ -126,23 +126,23 @@ class RecordQueue:
             self._idle = not (self._entries or self._urgent)
         if self._idle:
             with suppress(queue.Empty):
-                self._bell.get(timeout=timeout)
+                self._wakeup.get(timeout=timeout)
             self._idle = False
         if not self._urgent and 0 < len(self._entries) < max_records:
             time.sleep(linger)
         with self._lock:
             self._urgent = False
-            found = self._entries[:max_records]
+            entries = self._entries[:max_records]
         # Other threads only append, so these records stay at the front until they are removed here.
-        size = sum(len(body) for body, _ in found)
-        while len(found) > 1 and size > max_bytes:
-            size -= len(found.pop()[0])
+        size = sum(len(body) for body, _ in entries)
+        while len(entries) > 1 and size > max_bytes:
+            size -= len(entries.pop()[0])
         with self._lock:
-            del self._entries[: len(found)]
-            self._taken += len(found)
+            del self._entries[: len(entries)]
+            self._taken += len(entries)
             self._taken_bytes += size
             self._room.notify_all()
-        return found
+        return entries
 
     def refuse(self, entries: list[QueuedRecord], reason: str) -> None:
         """Counts records that were taken from the queue and could not be stored."""
@@ -153,9 +153,9 @@ class RecordQueue:
                 receipt.set_exception(NotShippedError(reason))
 
     def wake(self) -> None:
-        """Makes `take` return."""
+        """Makes a waiting `take` return."""
         self._urgent = True
-        self._bell.put(None)
+        self._wakeup.put(None)
 
     def close(self, reason: str) -> None:
         """Refuses records from now on; wakes callers that wait for room."""
@@ -172,12 +172,12 @@ class RecordQueue:
             and not (self.stalled and self.on_full is OnFull.RAISE)
         )
 
-    def _make_room(self, size: int) -> str | None:
+    def _wait_for_room(self, size: int) -> str | None:
         """Waits for room if `on_full` is `block`; returns the reason if there is none."""
         if size > self._largest:
             return f"it has {size} bytes, the maximum is {self._largest}"
         while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
-            self._room.wait(_STEP)
+            self._room.wait(_WAIT_STEP)
         return None if self._fits(size) else self._closed or self.stalled or "the queue is full"
 
 
@@ -187,7 +187,7 @@ _REPORT_EVERY: Final = 60.0
 
 
 class SpoolWriter:
-    """Runs from `start` until `stop`."""
+    """The thread that stores the records of the queue in the spool, from `start` until `stop`."""
 
     def __init__(self, records: RecordQueue, spool: Spool) -> None:
         self._queue = records
@@ -199,8 +199,8 @@ class SpoolWriter:
         self._thread = threading.Thread(target=self._run, name="brokernat-spool", daemon=True)
         self._stored = threading.Condition()
         self._stored_count = 0
-        self._reported = self._noted = 0
-        self._report_at = 0.0
+        self._reported = self._stored_refusals = 0
+        self._next_report = 0.0
 
     def start(self) -> None:
         """Starts the thread; from now on only this thread writes the spool."""
@@ -254,7 +254,7 @@ class SpoolWriter:
             try:
                 self._spool.append([body for body, _ in entries])
             except SpoolFullError as error:
-                entries = self._stalled(entries, error.message)
+                entries = self._wait_and_retry(entries, error.message)
             except BaseException:
                 self._queue.refuse(entries, "the spool cannot be written")
                 raise
@@ -268,8 +268,8 @@ class SpoolWriter:
             self._stored_count += count
             self._stored.notify_all()
 
-    def _stalled(self, entries: list[QueuedRecord], reason: str) -> list[QueuedRecord]:
-        """The records still to be stored, after a pause."""
+    def _wait_and_retry(self, entries: list[QueuedRecord], reason: str) -> list[QueuedRecord]:
+        """Waits after an error of the spool, or gives up; returns the records that are still to be stored."""
         self._queue.stalled = reason
         if self._queue.on_full is OnFull.RAISE or (self._stop.is_set() and time.monotonic() > self._give_up):
             self._queue.refuse(entries, reason)
@@ -282,16 +282,16 @@ class SpoolWriter:
     def _settle(self) -> None:
         refused = self._queue.refused
         try:
-            self._spool.settle(refused=refused - self._noted)
+            self._spool.settle(refused=refused - self._stored_refusals)
         except SpoolFullError as error:
             self._queue.stalled = error.message
         else:
-            self._noted = refused
+            self._stored_refusals = refused
 
     def _report(self) -> None:
         refused, now = self._queue.refused - self._reported, time.monotonic()
-        if refused and now >= self._report_at:
+        if refused and now >= self._next_report:
             self._reported += refused
-            self._report_at = now + _REPORT_EVERY
+            self._next_report = now + _REPORT_EVERY
             reason = self._queue.stalled or "the queue was full"
             log_later(logging.WARNING, "%d records were refused (%d in all): %s", refused, self._reported, reason)

@@ -1,17 +1,17 @@
 """The sender thread: sends blocks in rounds, in order, and settles a block when all its records have an answer.
 
-A round is produced and flushed: when librdkafka's queues are empty, every record without an error report is
+Each round is produced and flushed. When librdkafka's queues are empty, every record without an error report is
 acknowledged by all in-sync replicas (`acks=all`, reports for errors only). So a delivered record needs no Python call,
-and application and writer continue during the flush.
+and the application and the writer continue to run during the flush.
 
-A broker that rejects a batch because of one record rejects all of its records. So rejected groups are halved until each
-record is sent alone (`sort_refused`, pure). After an error that is not about the record, it is sent again.
+A broker that is_rejection a batch because of one record is_rejection all of its records. So rejected groups are halved
+until each record is sent alone (`sort_refused`, pure). A record that failed with any other error is sent again.
 
 Before sending, the id of the connected cluster is compared with the id that the spool's records are for, because the
 bootstrap servers in the file may have changed.
 
 After a fatal error of the idempotent producer, the producer is replaced, and records without an answer are sent again.
-That can create duplicates, recognisable by the sequence number, but never a gap.
+That can create duplicates, which have the same sequence number, but never a gap.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER, Block, Rejection
 from brokernat.shipping.errors import OtherClusterError
-from brokernat.shipping.producer import KafkaFault, describe, rejects
+from brokernat.shipping.producer import KafkaFault, describe, is_rejection
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.threads import log_later
 
@@ -42,14 +42,14 @@ class RecordRange(NamedTuple):
 class SendResult(NamedTuple):
     """The records of a group that are not acknowledged yet."""
 
-    apart: list[list[RecordRange]]
-    """Rejected in a batch: groups, to be sent separately; the later one is first."""
-    again: list[RecordRange]
-    """Not delivered, but not because of the record."""
+    split: list[list[RecordRange]]
+    """Groups of records that were rejected in a batch, to be sent separately; the later one is first."""
+    retry: list[RecordRange]
+    """Records that failed with another error and are sent again."""
     trouble: KafkaFault | None
-    """Why these were not delivered."""
+    """The first error of the records in `retry`."""
     rejection: Rejection | None
-    """Rejected when sent alone."""
+    """The record of the group, if it was sent alone and rejected."""
 
 
 def sort_refused(group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]) -> SendResult:
@@ -59,21 +59,21 @@ def sort_refused(group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault
         group: the records that were sent together.
         faults: the error reports, by record.
     """
-    faulty = list(_faulty(group, faults))
-    refused = [run for run, fault in faulty if rejects(fault)]
+    failures = list(_failed_records(group, faults))
+    refused = [run for run, fault in failures if is_rejection(fault)]
     if refused and sum(len(run.records) for run in group) == 1:
-        (((block, sequence, (record,)), fault),) = faulty
+        (((block, sequence, (record,)), fault),) = failures
         return SendResult([], [], None, Rejection(block.source, sequence, describe(fault), record))
     half = len(refused) // 2
     return SendResult(
-        apart=[part for part in (refused[half:], refused[:half]) if part],
-        again=[run for run, fault in faulty if not rejects(fault)],
-        trouble=next((fault for _, fault in faulty if not rejects(fault)), None),
+        split=[part for part in (refused[half:], refused[:half]) if part],
+        retry=[run for run, fault in failures if not is_rejection(fault)],
+        trouble=next((fault for _, fault in failures if not is_rejection(fault)), None),
         rejection=None,
     )
 
 
-def _faulty(
+def _failed_records(
     group: Sequence[RecordRange], faults: Mapping[bytes, KafkaFault]
 ) -> Iterator[tuple[RecordRange, KafkaFault]]:
     """The records that were not acknowledged, each as its own range."""
@@ -83,20 +83,20 @@ def _faulty(
                 yield RecordRange(block, sequence, (record,)), fault
 
 
-def _is_of_kafka(error: Exception) -> bool:
-    """Whether it is a `KafkaException` with a KafkaError."""
+def _is_kafka_error(error: Exception) -> bool:
+    """Whether the error is a `KafkaException` with a KafkaError."""
     return bool(error.args) and hasattr(error.args[0], "fatal")
 
 
 _ROUND_BYTES: Final = 8 << 20
-_ANSWER: Final = 2.0
+_METADATA_TIMEOUT: Final = 2.0
 _IDLE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
-_TELL_EVERY: Final = 60.0
+_REPORT_EVERY: Final = 60.0
 
 
 class Sender:
-    """Runs from `start` until `stop`."""
+    """The thread that sends the blocks of a spool, from `start` until `stop`."""
 
     def __init__(
         self,
@@ -122,11 +122,11 @@ class Sender:
         self._broken = False
         self._all_down = False
         self._last_failure = ""
-        self._right_cluster = self._knows_cluster = False
+        self._cluster_checked = self._cluster_known = False
         self.refused: OtherClusterError | None = None
         """The error that stops sending for ever."""
         self._outage_since: float | None = None
-        self._tell_at = 0.0
+        self._next_report = 0.0
         self._faults: dict[bytes, KafkaFault] = {}
         self._producer: Any = None
         self.ident: int | None = None
@@ -143,7 +143,7 @@ class Sender:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop; records without an answer stay in the spool."""
+        """Stop sending; records without an answer stay in the spool."""
         self._stop.set()
         self._spool.arrived.set()
         self._thread.join()
@@ -161,10 +161,10 @@ class Sender:
                 if self._producer is None or self._broken:
                     self._renew()
                 self._send_all()
-            except Exception as error:  # noqa: BLE001 - whatever it is, records stay in the spool and are sent again
+            except Exception as error:  # noqa: BLE001 - after any error, records stay in the spool and are sent again
                 self._report(f"{type(error).__name__}: {error}")
                 self._broken = True
-            # A producer that fails each time, such as for a missing ACL, is replaced after growing pauses.
+            # A producer that fails each time, for example because an ACL is missing, is replaced after growing pauses.
             pause = 0.0 if self._position > begun else min(_LONGEST_PAUSE, pause * 2 + _IDLE)
         self._close_producer()
 
@@ -172,26 +172,26 @@ class Sender:
         while not self._stop.is_set() and not self._broken:
             self._spool.arrived.clear()
             blocks = self._spool.blocks_after(self._position, _ROUND_BYTES)
-            if blocks and (self._right_cluster or self._finds_right_cluster()):
+            if blocks and (self._cluster_checked or self._check_cluster()):
                 self._deliver(blocks)
             else:
                 self._producer.poll(0)
                 self._spool.arrived.wait(_IDLE)
 
-    def _finds_right_cluster(self) -> bool:
-        """Compares the cluster id once for each producer, as soon as brokers answer."""
+    def _check_cluster(self) -> bool:
+        """Whether the producer is connected to the cluster of the spool; compares the id once for each producer."""
         spool = self._spool
         try:
-            found = self._producer.list_topics(self._topic, timeout=_ANSWER).cluster_id
+            found = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT).cluster_id
         except Exception as error:
-            if not _is_of_kafka(error):
+            if not _is_kafka_error(error):
                 raise
             self._producer.poll(0)
             self._report(spool.trouble or describe(error.args[0]))
             self._stop.wait(_IDLE)
             return False
         if found and spool.cluster_id and found != spool.cluster_id:
-            if (spool.found_pending or self._knows_cluster) and not spool.redirected and spool.destination:
+            if (spool.found_pending or self._cluster_known) and not spool.redirected and spool.destination:
                 self.refused = OtherClusterError(
                     spool.directory, spool.pending, spool.destination, spool.cluster_id, found
                 )
@@ -204,11 +204,11 @@ class Sender:
             log_later(logging.WARNING, message, spool.directory, spool.cluster_id, found)
         spool.cluster_id = found or spool.cluster_id
         self.refused = None
-        self._right_cluster = self._knows_cluster = True
+        self._cluster_checked = self._cluster_known = True
         return True
 
     def _deliver(self, blocks: list[Block]) -> None:
-        """Sends until all records are acknowledged or rejected, then settles; on a stop nothing is settled."""
+        """Sends until all records are acknowledged or rejected, then settles the blocks; a stop settles none."""
         groups = [[RecordRange(block, block.first, block.records) for block in blocks]]
         rejections: dict[int, list[Rejection]] = defaultdict(list)
         pause = 0.0
@@ -219,12 +219,12 @@ class Sender:
             if not self._faults:
                 continue
             result = sort_refused(group, self._faults)
-            groups += result.apart
+            groups += result.split
             if result.rejection is not None:
                 rejections[group[0].block.block_id].append(result.rejection)
             if result.trouble is not None:
                 self._report(describe(result.trouble))
-                groups.append(result.again)
+                groups.append(result.retry)
                 pause = min(_LONGEST_PAUSE, pause * 2 + _IDLE)
                 if self._stop.wait(pause):
                     return
@@ -233,24 +233,24 @@ class Sender:
     def _send(self, group: Sequence[RecordRange]) -> bool:
         """Whether all records of the group have an answer; those not acknowledged are in `_faults`."""
         self._faults.clear()
-        produce, topic, failed = self._producer.produce, self._topic, self._failed
+        produce, topic, on_delivery = self._producer.produce, self._topic, self._on_delivery
         for block, first, records in group:
             key = block.source.encode()
             for sequence, record in enumerate(records, first):
                 headers = [(SEQUENCE_HEADER, b"%b/%d" % (key, sequence))]
                 while True:
                     try:
-                        produce(topic, record, key, headers=headers, on_delivery=failed)
+                        produce(topic, record, key, headers=headers, on_delivery=on_delivery)
                         break
                     except BufferError:
                         if self._stop.is_set():
                             return False
                         self._producer.poll(_IDLE)
                     except Exception as error:
-                        # Rejected before it was queued.
-                        if not _is_of_kafka(error):
+                        # librdkafka rejected it before queueing it, for example because it is too large.
+                        if not _is_kafka_error(error):
                             raise
-                        self._note(record, error.args[0])
+                        self._store_fault(record, error.args[0])
                         break
         return self._flushed()
 
@@ -277,19 +277,20 @@ class Sender:
             if self._on_rejected is not None:
                 try:
                     self._on_rejected(one)
-                except Exception as error:  # noqa: BLE001 - the application's
+                except Exception as error:  # noqa: BLE001 - the callback belongs to the application
                     log_later(logging.ERROR, "the callback for rejected records failed: %r", error)
 
-    def _failed(self, fault: KafkaFault | None, message: Any) -> None:
+    def _on_delivery(self, fault: KafkaFault | None, message: Any) -> None:
         if fault is not None:
-            self._note(message.value(), fault)
+            self._store_fault(message.value(), fault)
 
-    def _note(self, record: bytes, fault: KafkaFault) -> None:
+    def _store_fault(self, record: bytes, fault: KafkaFault) -> None:
+        """Stores the error of a record; a fatal one also ends the use of this producer."""
         self._faults[record] = fault
         self._broken |= fault.fatal()
 
     def _client_error(self, fault: KafkaFault) -> None:
-        """Handles a client error, mostly of one connection; reports it only if records wait for it."""
+        """Stores an error of the client, mostly of one connection; it is reported only while records wait."""
         self._broken |= fault.fatal()
         if fault.name() == "_ALL_BROKERS_DOWN":
             self._all_down = True
@@ -302,15 +303,15 @@ class Sender:
         """Reports a new problem at once, then once a minute, because librdkafka repeats it."""
         self._spool.trouble = trouble
         now = time.monotonic()
-        if self._outage_since is None or now >= self._tell_at:
+        if self._outage_since is None or now >= self._next_report:
             self._outage_since = self._outage_since or now
-            self._tell_at = now + _TELL_EVERY
+            self._next_report = now + _REPORT_EVERY
             log_later(logging.WARNING, "records wait in the spool: %s", trouble)
 
     def _renew(self) -> None:
         self._close_producer()
         self._producer = self._open_producer(self._client_error)
-        self._broken = self._right_cluster = False
+        self._broken = self._cluster_checked = False
 
     def _close_producer(self) -> None:
         """Does not wait for records in flight: they stay in the spool."""

@@ -20,25 +20,25 @@ from brokernat.shipping.tail import Tail
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2
-_POLL: Final = 0.02
+_POLL_INTERVAL: Final = 0.02
 
 
 class Shipment:
-    """One run."""
+    """One run of `brokernat ship`."""
 
     def __init__(self, spool: Spool, sender: Sender, *, tail: Tail | None = None, pipe: Pipe | None = None) -> None:
-        """Starts nothing. Without files and pipe it only sends the spool's records."""
+        """Starts no thread and reads nothing. Without files and pipe it only sends the records in the spool."""
         self._spool, self._sender, self._tail, self._pipe = spool, sender, tail, pipe
         # Plain values: signal handlers call `stop` and must not take a lock.
         self._stop = self._abort = False
-        self._full = False
+        self._warned = False
 
     def stop(self) -> None:
         """Stops reading; sends the rest."""
         self._stop = True
 
     def abort(self) -> None:
-        """Stops waiting for the brokers, too."""
+        """Stops reading, and does not wait for the brokers."""
         self._stop = self._abort = True
 
     def run(self, *, once: bool, patience: float) -> int:
@@ -64,11 +64,11 @@ class Shipment:
                 self._store(self._tail.start())
             self._read(once=once)
             for batch in self._pipe.rest() if self._pipe is not None else ():
-                # A pipe cannot be read again.
+                # Also after `stop`, because a pipe cannot be read again.
                 self._store(batch)
             deadline = time.monotonic() + patience
             while self._spool.pending and time.monotonic() < deadline and not (self._abort or self._sender.refused):
-                time.sleep(_POLL)
+                time.sleep(_POLL_INTERVAL)
                 self._settle()
         finally:
             self._sender.stop()
@@ -115,7 +115,7 @@ class Shipment:
                     return
                 time.sleep(_PAUSE)
                 continue
-            self._full = False
+            self._warned = False
             if self._tail is not None:
                 self._tail.mark_stored(batch)
             return
@@ -126,10 +126,10 @@ class Shipment:
         except SpoolFullError as error:
             self._warn_once("acknowledgements cannot be stored", error)
         else:
-            self._full = False
+            self._warned = False
 
     def _warn_once(self, what: str, error: SpoolFullError) -> None:
         """Warns once, because the loop retries many times per second, and the log may be on the same full disk."""
-        if not self._full:
-            self._full = True
+        if not self._warned:
+            self._warned = True
             _LOG.warning("%s: %s", what, error)

@@ -1,14 +1,16 @@
-"""The spool: keeps each block on disk until the brokers have acknowledged all its records.
+"""The spool: stores each block on disk until the brokers have acknowledged all its records.
 
 One thread writes (`append`, `settle`). The sender reads (`blocks_after`) and reports the results of a block
-(`settled`), which the next write stores: one transaction with at most one fsync for the new block, the removed blocks,
-the sequence number and the position in a file. The spool's size is the difference of two counters that only grow.
+(`settled`); the next write stores them. A write is one transaction with at most one fsync, for the new block, the
+removed blocks, the sequence number and the position in a file. The size of the spool is the difference of two counters
+that only grow.
 
-A sequence number of a source is never used twice. A kill undoes no committed transaction. A power cut may, unless the
-spool is `durable`, and records with the undone numbers may already be sent. So if the boot id has changed and the spool
-was not closed, the numbering restarts with a new source.
+A sequence number of a source is never used twice. A kill undoes no committed transaction. A power cut may undo some,
+unless the spool is `durable`, and records with the undone numbers may already be sent. So if the boot id has changed
+and the spool was not closed, the numbering restarts with a new source.
 
-`folder` protects the files, `database` contains the SQL, `block` the cache of blocks, `status` the counters.
+`folder` protects the files, `database` contains the SQL, `block` contains the cache of blocks, and `status` the
+counters.
 """
 
 from __future__ import annotations
@@ -47,14 +49,14 @@ def numbering(meta: Mapping[str, Any], boot: str) -> Numbering:
         meta: the values that the last process stored; empty for a new spool.
         boot: the boot id of the machine.
     """
-    sure = meta.get("closed", 1) or meta.get("durable", 0) or meta.get("boot") == boot
-    if "source" in meta and sure:
+    numbers_are_safe = meta.get("closed", 1) or meta.get("durable", 0) or meta.get("boot") == boot
+    if "source" in meta and numbers_are_safe:
         return Numbering(meta["source"], meta["next"])
     return new_numbering()
 
 
 def new_numbering() -> Numbering:
-    """Starts at 1, with a new unique source."""
+    """A new unique source, numbered from 1."""
     return Numbering(f"{socket.gethostname()}.{uuid.uuid4().hex[:16]}", 1)
 
 
@@ -108,10 +110,10 @@ class Spool:
         self.arrived = threading.Event()
         """Set when there are records to send."""
         self._cache = BlockCache()
-        self.cluster_id = self._noted_cluster_id = ""
+        self.cluster_id = self._stored_cluster_id = ""
         """The Kafka cluster id that records were sent to; empty until it is known."""
         self.redirected = redirect
-        self.trouble = self._noted_trouble = ""
+        self.trouble = self._stored_trouble = ""
         """The error that stops the sender, for the status."""
         try:
             with no_fork():
@@ -123,34 +125,36 @@ class Spool:
     def _open(self, durable: bool, destination: Destination | None, redirect: bool) -> None:
         self._file = SpoolDatabase(self.directory)
         try:
-            found = self._file.found
-            self._settled_blocks = SettledBlocks(json.loads(found.noted.get("counts", "{}")))
+            found = self._file.initial
+            self._settled_blocks = SettledBlocks(json.loads(found.meta.get("counts", "{}")))
             self.refused_before = self.counts["refused"]
             boot = boot_id()
-            self.source, self._next = numbering(found.noted, boot)
-            before = found.destination
-            self.destination = destination or before
+            self.source, self._next = numbering(found.meta, boot)
+            earlier = found.destination
+            self.destination = destination or earlier
             self.found_pending = found.pending
             """The number of records from earlier processes."""
-            if self.destination == before:
-                self.cluster_id = self._noted_cluster_id = found.noted.get("cluster_id", "")
-            if destination and before and destination != before:
+            if self.destination == earlier:
+                self.cluster_id = self._stored_cluster_id = found.meta.get("cluster_id", "")
+            if destination and earlier and destination != earlier:
                 if found.pending and not redirect:
-                    raise OtherDestinationError(self.directory, found.pending, before, destination)
+                    raise OtherDestinationError(self.directory, found.pending, earlier, destination)
                 self.source, self._next = new_numbering()
                 message = "the spool %s was for %s and is now for %s; %d records wait in it"
-                log_later(logging.INFO, message, self.directory, before, destination, found.pending)
-            if destination and before is None and found.pending:
+                log_later(logging.INFO, message, self.directory, earlier, destination, found.pending)
+            if destination and earlier is None and found.pending:
                 message = "the spool %s has %d records of a version that stored no destination; "
                 log_later(logging.WARNING, message + "they are sent to %s", self.directory, found.pending, destination)
             self._next_block = self._file.last_block_id + 1
-            self._stored, self._freed = found.held, 0
+            self._stored_bytes, self._freed_bytes = found.held, 0
             with self._transaction():
-                now = {"source": self.source, "next": self._next, "boot": boot, "durable": int(durable), "closed": 0}
-                self._file.note(**now, limit=self.limit, **(self.destination._asdict() if self.destination else {}))
+                meta = {"source": self.source, "next": self._next, "boot": boot, "durable": int(durable), "closed": 0}
+                self._file.store_meta(
+                    **meta, limit=self.limit, **(self.destination._asdict() if self.destination else {})
+                )
             if not durable:
                 # The new boot id is on the disk before any record is numbered.
-                self._file.relax()
+                self._file.stop_syncing()
         except BaseException:
             self._file.close()
             raise
@@ -160,7 +164,7 @@ class Spool:
     @property
     def held(self) -> int:
         """Bytes of records in the spool."""
-        return self._stored - self._freed
+        return self._stored_bytes - self._freed_bytes
 
     @property
     def room(self) -> int:
@@ -197,7 +201,7 @@ class Spool:
             if block is not None:
                 self._file.store(block)
                 counts["accepted"] += len(bodies)
-                self._file.note(next=self._next + len(bodies))
+                self._file.store_meta(next=self._next + len(bodies))
             for position in positions:
                 self._file.store_position(position)
             for position in removed:
@@ -205,19 +209,19 @@ class Spool:
         if block is not None:
             self._next += len(bodies)
             self._next_block += 1
-            self._stored += block.size
+            self._stored_bytes += block.size
             self._cache.offer(block)
             self.arrived.set()
         return block
 
     def settle(self, *, refused: int = 0) -> None:
-        """Stores the results of blocks, the errors of the sender, and the number of records refused before the spool.
+        """Stores the results of blocks, the error of the sender, and the number of records that the queue has refused.
 
         Raises:
             SpoolFullError: it cannot be written now; the results are kept for the next write.
         """
-        noted = (self._noted_trouble, self._noted_cluster_id)
-        if refused or self._settled_blocks.outcomes() or (self.trouble, self.cluster_id) != noted:
+        stored_state = (self._stored_trouble, self._stored_cluster_id)
+        if refused or self._settled_blocks.outcomes() or (self.trouble, self.cluster_id) != stored_state:
             with self._transaction() as counts:
                 counts["refused"] += refused
 
@@ -229,15 +233,15 @@ class Spool:
         """Stores all results, marks the spool as closed and releases the folder."""
         try:
             with self._transaction():
-                self._file.note(closed=1)
+                self._file.store_meta(closed=1)
         except SpoolFullError:
-            pass  # The next start finds a spool that was not closed; no record is lost.
+            pass  # At the next start the spool counts as not closed; no record is lost.
         finally:
             self._file.close()
             self._folder.release()
 
     def abandon(self) -> tuple[object, ...]:
-        """In a forked child: returns objects that it must never close, because the parent keeps the spool."""
+        """Called in a forked child: returns objects that it must never close, because the parent still uses them."""
         self._folder.release()
         return self._file.abandon()
 
@@ -286,10 +290,10 @@ class Spool:
                 counts["acknowledged"] += outcome.acknowledged
                 counts["rejected"] += len(outcome.rejections)
             yield counts
-            self._file.note(counts=json.dumps(counts), trouble=trouble, cluster_id=cluster_id)
+            self._file.store_meta(counts=json.dumps(counts), trouble=trouble, cluster_id=cluster_id)
         self._settled_blocks.written(outcomes, counts)
-        self._noted_trouble, self._noted_cluster_id = trouble, cluster_id
-        self._freed += sum(outcome.freed for outcome in outcomes)
+        self._stored_trouble, self._stored_cluster_id = trouble, cluster_id
+        self._freed_bytes += sum(outcome.freed for outcome in outcomes)
 
 
 def open_numbered(

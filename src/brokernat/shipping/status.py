@@ -44,7 +44,7 @@ class SettledBlocks:
         self.counts = {"accepted": 0, "acknowledged": 0, "rejected": 0, "refused": 0, **counts}
         """The counters as stored."""
         self._outcomes: deque[SettledBlock] = deque()
-        self._writing = threading.Lock()
+        self._lock = threading.Lock()
 
     def settled(self, block: Block, rejections: Sequence[Rejection]) -> None:
         """Adds the results of a block whose records all have an answer."""
@@ -56,14 +56,14 @@ class SettledBlocks:
 
     def written(self, outcomes: Sequence[SettledBlock], counts: dict[str, int]) -> None:
         """Marks the first results, and the counters, as stored."""
-        with self._writing:
+        with self._lock:
             for _ in outcomes:
                 self._outcomes.popleft()
             self.counts = counts
 
     def totals(self) -> Totals:
         """The results of all records so far, stored or not."""
-        with self._writing:
+        with self._lock:
             outcomes, counts = list(self._outcomes), self.counts
         return Totals(
             counts["accepted"],
@@ -126,13 +126,13 @@ def _number(folder: Path) -> int:
 
 def _read(folder: Path) -> Status:
     contents = read_contents(folder)
-    noted, pending = contents.noted, contents.pending
-    if "source" not in noted:
+    meta, pending = contents.meta, contents.pending
+    if "source" not in meta:
         raise SpoolDamagedError(folder, "it has not been opened yet")
-    counts = json.loads(noted.get("counts", "{}"))
+    counts = json.loads(meta.get("counts", "{}"))
     return Status(
         directory=folder,
-        source=noted["source"],
+        source=meta["source"],
         in_use=is_held(folder),
         accepted=counts["accepted"],
         acknowledged=counts["acknowledged"],
@@ -141,8 +141,8 @@ def _read(folder: Path) -> Status:
         refused=counts["refused"],
         queued=0,
         held=contents.held,
-        limit=noted["limit"],
-        cluster=noted.get("cluster", ""),
-        topic=noted.get("topic", ""),
-        trouble=noted["trouble"] if pending else "",
+        limit=meta["limit"],
+        cluster=meta.get("cluster", ""),
+        topic=meta.get("topic", ""),
+        trouble=meta["trouble"] if pending else "",
     )

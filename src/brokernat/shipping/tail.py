@@ -45,7 +45,7 @@ CHUNK: Final = 512 << 10
 
 @dataclass(slots=True)
 class FollowedFile:
-    """`position` is the position stored in the spool."""
+    """An open file; `position` is the position that is stored in the spool."""
 
     descriptor: int
     position: FilePosition
@@ -100,7 +100,7 @@ class FollowedFile:
         bodies, used, pieces = encoder.encode(data, position.path, position.pieces, final=final and len(data) < CHUNK)
         if not bodies:
             return LineBatch()
-        # From the bytes read, not from the file again: it may have been replaced meanwhile.
+        # Taken from the bytes read, not from the file again, because it may have been replaced meanwhile.
         start = (
             position.start
             if len(position.start) == FINGERPRINT_BYTES
@@ -116,9 +116,9 @@ class FollowedFile:
 
 
 _LOG = logging.getLogger("brokernat.shipping")
-_QUIET: Final = 30.0
+_CLOSE_AFTER: Final = 30.0
 """Seconds without a new line or a matching name after which a rotated file is closed."""
-_PACKED: Final = (".gz", ".bz2", ".xz", ".zst", ".zip")
+_COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 
 class Tail:
@@ -136,49 +136,49 @@ class Tail:
         self._known = {position.key: position for position in known}
         self._from_beginning = from_beginning or bool(known)
         self._open: dict[FileId, FollowedFile] = {}
-        self._notes = LineBatch()
+        self._position_changes = LineBatch()
         self._unreadable: set[Path] = set()
         self._encoder = LineEncoder()
 
     def start(self) -> LineBatch:
         """Opens existing files; the returned batch has the start positions and must be stored before reading."""
-        # Known files first: a new one may be the copy of a known, truncated one.
+        # Known files are opened first, because a new file may be the copy of a known file that was truncated.
         for pattern in self._patterns:
-            if not self._found([pattern]) and Path(pattern) not in self._unreadable:
+            if not self._matching_files([pattern]) and Path(pattern) not in self._unreadable:
                 _LOG.warning("%s: the file does not exist yet", pattern)
-        paths = {file_id(path): path for path in self._found(self._patterns)}
+        paths = {file_id(path): path for path in self._matching_files(self._patterns)}
         for key, position in list(self._known.items()):
             if position == STARTED:
                 continue
-            if key in paths or self._is_named(position.path):
-                self._find_again(position, paths.get(key))
+            if key in paths or self._matches_a_pattern(position.path):
+                self._find_moved(position, paths.get(key))
             else:
                 _LOG.warning("%s is not followed any more: no pattern matches it; its position is kept", position.path)
         self.scan()
         self._from_beginning = True
-        self._notes.positions.extend([STARTED, *(one.position for one in self._open.values())])
-        return self._positions_to_store()
+        self._position_changes.positions.extend([STARTED, *(followed.position for followed in self._open.values())])
+        return self._take_position_changes()
 
     def scan(self) -> None:
-        """Searches new, renamed and truncated files."""
+        """Searches for new, renamed and truncated files."""
         now = time.monotonic()
-        for one in list(self._open.values()):
+        for followed in list(self._open.values()):
             with suppress(OSError):  # `read` reports it
-                if not one.is_whole:
-                    self._begin_anew(one)
-        for path in self._found(self._patterns):
+                if not followed.is_whole:
+                    self._restart_file(followed)
+        for path in self._matching_files(self._patterns):
             try:
                 found = path.stat()
             except OSError:
                 continue
             key = stat_id(found)
             if key in self._open:
-                one = self._open[key]
-                one.active = now
-                one.position = replace(one.position, path=str(path))
+                followed = self._open[key]
+                followed.active = now
+                followed.position = replace(followed.position, path=str(path))
             elif stat.S_ISREG(found.st_mode) and not self._is_copy(path):
                 if key in self._known:
-                    self._go_on(path, self._known[key])
+                    self._resume(path, self._known[key])
                 else:
                     self._follow(path, FilePosition(*key, str(path), 0 if self._from_beginning else found.st_size))
 
@@ -188,52 +188,52 @@ class Tail:
         Args:
             final: whether the files will not grow any more.
         """
-        if self._notes:
-            return self._positions_to_store()
-        for key, one in list(self._open.items()):
+        if self._position_changes:
+            return self._take_position_changes()
+        for key, followed in list(self._open.items()):
             try:
-                batch = one.read(self._encoder, final=final or one.is_final)
-                whole = one.is_whole
-            except OSError as error:  # such as a file of an unreachable network file system; retried
-                self._report_unreadable(Path(one.position.path), error)
+                batch = followed.read(self._encoder, final=final or followed.is_final)
+                unchanged = followed.is_whole
+            except OSError as error:  # for example, the network file system is unreachable; retried
+                self._report_unreadable(Path(followed.position.path), error)
                 continue
-            if batch and not whole:
+            if batch and not unchanged:
                 # Truncated since the last scan, and grown: the bytes read may begin in the middle of another line.
-                self._begin_anew(one)
-                return self._positions_to_store()
+                self._restart_file(followed)
+                return self._take_position_changes()
             if batch:
                 self._open[key] = self._open.pop(key)
                 return batch
-            self._close_if_over(one)
+            self._close_if_finished(followed)
         return LineBatch()
 
     def mark_stored(self, batch: LineBatch) -> None:
         """Marks the batch as stored in the spool."""
         for position in batch.positions:
             self._known[position.key] = position
-            if one := self._open.get(position.key):
-                one.position = position
-                one.active = time.monotonic()
+            if followed := self._open.get(position.key):
+                followed.position = position
+                followed.active = time.monotonic()
 
     def close(self) -> None:
         """Close all files."""
-        for one in self._open.values():
-            one.close()
+        for followed in self._open.values():
+            followed.close()
         self._open.clear()
 
     def _follow(self, path: Path, position: FilePosition) -> None:
-        if one := self._opened(path, position):
-            self._open[position.key] = one
+        if followed := self._open_file(path, position):
+            self._open[position.key] = followed
 
-    def _opened(self, path: Path, position: FilePosition) -> FollowedFile | None:
+    def _open_file(self, path: Path, position: FilePosition) -> FollowedFile | None:
         """The opened file; None if it is deleted or unreadable (logged once). Every scan retries."""
         try:
-            one = FollowedFile.open(path, position)
+            followed = FollowedFile.open(path, position)
         except OSError as error:
             self._report_unreadable(path, error)
             return None
         self._unreadable.discard(path)
-        return one
+        return followed
 
     def _report_unreadable(self, path: Path, error: OSError) -> None:
         """Reports it once, because it is retried often."""
@@ -241,14 +241,14 @@ class Tail:
             self._unreadable.add(path)
             _LOG.warning("%s cannot be read by user id %d: %s", path, os.geteuid(), error.strerror)
 
-    def _found(self, patterns: Sequence[str]) -> list[Path]:
+    def _matching_files(self, patterns: Sequence[str]) -> list[Path]:
         """The files that match the patterns; reports unreadable folders."""
         found: list[Path] = []
         for pattern in patterns:
             path = Path(pattern)
             try:
                 if stat.S_ISDIR(path.stat().st_mode):
-                    found += sorted(inside for inside in path.iterdir() if inside.suffix not in _PACKED)
+                    found += sorted(inside for inside in path.iterdir() if inside.suffix not in _COMPRESSED)
                     self._unreadable.discard(path)
                     continue
             except (FileNotFoundError, NotADirectoryError):
@@ -259,37 +259,37 @@ class Tail:
             found += map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
         return found
 
-    def _is_named(self, path: str) -> bool:
-        """Whether the patterns name a file that may have been renamed since."""
+    def _matches_a_pattern(self, path: str) -> bool:
+        """Whether a pattern matches the path, although the file may have been renamed since."""
         folder = str(Path(path).parent)
         return any(fnmatch(path, pattern) or folder == str(Path(pattern)) for pattern in self._patterns)
 
-    def _go_on(self, path: Path, known: FilePosition) -> None:
+    def _resume(self, path: Path, known: FilePosition) -> None:
         if has_content_of(path, known):
-            # Also without new lines: while it is open, its copies are distinguished from new files.
+            # Opened even without new lines, because copies are recognised only while their original is open.
             self._follow(path, replace(known, path=str(path)))
         else:
-            # Truncated since, or another file under the same inode.
+            # Truncated since then, or another file with the same inode.
             self._read_copy(known)
             self._follow(path, FilePosition(*known.key, str(path), 0))
 
-    def _find_again(self, position: FilePosition, path: Path | None) -> None:
+    def _find_moved(self, position: FilePosition, path: Path | None) -> None:
         """Finds a file of an earlier run: by its pattern, at its old path, or as a copy."""
         path = path or find_renamed(position)
         if path is not None:
-            self._go_on(path, position)
+            self._resume(path, position)
             return
-        if not _is_gone(Path(position.path)):
+        if not _is_deleted(Path(position.path)):
             return
         self._read_copy(position)
         _LOG.warning("%s was deleted; it was read up to byte %d", position.path, position.offset)
-        self._notes.removed.append(self._known.pop(position.key))
+        self._position_changes.removed.append(self._known.pop(position.key))
 
-    def _begin_anew(self, one: FollowedFile) -> None:
+    def _restart_file(self, followed: FollowedFile) -> None:
         """Starts at the beginning of a file that was truncated or has a reused inode."""
-        self._read_copy(one.position)
-        one.position = FilePosition(*one.position.key, one.position.path, 0)
-        self._notes.positions.append(one.position)
+        self._read_copy(followed.position)
+        followed.position = FilePosition(*followed.position.key, followed.position.path, 0)
+        self._position_changes.positions.append(followed.position)
 
     def _read_copy(self, position: FilePosition) -> None:
         """Reads from the copy the lines that were not read before the truncation."""
@@ -297,40 +297,40 @@ class Tail:
             key = file_id(path)
             if key is None or key in self._open or self._was_read(key, path):
                 continue
-            copy = self._opened(path, replace(position, device=key[0], inode=key[1], path=str(path)))
+            copy = self._open_file(path, replace(position, device=key[0], inode=key[1], path=str(path)))
             if copy is not None and copy.is_whole:
                 copy.is_final = True
                 self._open[key] = copy
-                self._notes.positions.append(copy.position)
+                self._position_changes.positions.append(copy.position)
                 return
             if copy is not None:
                 copy.close()
 
     def _was_read(self, key: FileId, path: Path) -> bool:
-        """Whether it was read as a separate file, and still is that file."""
+        """Whether the file was read as a separate file and is still that file."""
         return key in self._known and has_content_of(path, self._known[key])
 
     def _is_copy(self, path: Path) -> bool:
-        return any(is_copy(path, one.position) for one in self._open.values())
+        return any(is_copy(path, followed.position) for followed in self._open.values())
 
-    def _positions_to_store(self) -> LineBatch:
-        notes, self._notes = self._notes, LineBatch()
-        return notes
+    def _take_position_changes(self) -> LineBatch:
+        changes, self._position_changes = self._position_changes, LineBatch()
+        return changes
 
-    def _close_if_over(self, one: FollowedFile) -> None:
-        """Closes a file that no longer matches its pattern, is read to the end and does not grow."""
-        if not one.is_final:
-            # Another read, for a rest without a line feed.
-            one.is_final = time.monotonic() - one.active > _QUIET
+    def _close_if_finished(self, followed: FollowedFile) -> None:
+        """Closes a file that is read to the end, no longer matches its pattern and does not grow."""
+        if not followed.is_final:
+            # The next read also takes a last line without a line feed.
+            followed.is_final = time.monotonic() - followed.active > _CLOSE_AFTER
             return
-        if one.is_deleted:
-            self._known.pop(one.position.key, None)
-            self._notes.removed.append(one.position)
-        one.close()
-        del self._open[one.position.key]
+        if followed.is_deleted:
+            self._known.pop(followed.position.key, None)
+            self._position_changes.removed.append(followed.position)
+        followed.close()
+        del self._open[followed.position.key]
 
 
-def _is_gone(path: Path) -> bool:
+def _is_deleted(path: Path) -> bool:
     """Whether the file is deleted; False if unknown, as in an unreadable folder, so that the position is kept."""
     try:
         path.lstat()
@@ -338,4 +338,4 @@ def _is_gone(path: Path) -> bool:
         return True
     except OSError:
         return False
-    return True  # the name belongs to another file
+    return True  # the path now belongs to another file

@@ -10,9 +10,9 @@ SQLite has process-wide mutexes. A fork during a call would leave them locked in
 and closes handlers, which also takes `no_fork`. So a fork takes the lock of `logging` first; the other order could
 deadlock.
 
-For the same reason shipping's threads log through `log_later`: `logging.config` closes handlers while it holds the lock
-that a log call may need. If a thread logged directly, it would wait for that lock, and `close` would wait for the
-thread.
+To avoid another deadlock, shipping's threads log through `log_later`: `logging.config` closes handlers while it holds
+the lock that a log call may need. If a thread logged directly, it would wait for that lock, and `close` would wait for
+the thread.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Forked(Protocol):
 
 
 # Private, but the same in all Python versions; `logging.config` uses it by this name.
-_LOGGING: Final[Any] = vars(logging)["_lock"]
+_LOGGING_LOCK: Final[Any] = vars(logging)["_lock"]
 _members: weakref.WeakSet[Forked] = weakref.WeakSet()
 _lock = threading.RLock()
 
@@ -58,17 +58,17 @@ def keep_alive(*things: object) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
-def _before() -> None:
-    _LOGGING.acquire()
+def _before_fork() -> None:
+    _LOGGING_LOCK.acquire()
     _lock.acquire()
 
 
-def _in_parent() -> None:
+def _after_fork_in_parent() -> None:
     _lock.release()
-    _LOGGING.release()
+    _LOGGING_LOCK.release()
 
 
-def _in_child() -> None:
+def _after_fork_in_child() -> None:
     global _lock
     # A thread of the parent may hold the old lock. `logging` has already replaced its own.
     _lock = threading.RLock()
@@ -76,7 +76,7 @@ def _in_child() -> None:
         member.after_fork()
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)
 
 
 _LOG: Final = logging.getLogger("brokernat.shipping")
@@ -86,10 +86,10 @@ _starting = threading.Lock()
 
 
 def log_later(level: int, message: str, *arguments: object, log: logging.Logger = _LOG) -> None:
-    """Logs in another thread; never blocks."""
+    """Logs in a separate thread; never blocks."""
     global _thread
     _messages.put((log, level, message, arguments))
-    # A forked child lacks the parent's thread. Does not wait for the lock: its holder starts the thread.
+    # A forked child does not have the parent's thread. Never waits for the lock, because its holder starts the thread.
     if not _thread.is_alive() and _starting.acquire(blocking=False):
         try:
             with suppress(RuntimeError):  # the interpreter is ending

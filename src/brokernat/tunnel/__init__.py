@@ -1,6 +1,7 @@
 """Tunnels: one forward per broker through a bastion, a Kubernetes cluster or any command.
 
-`tunnel.open(cluster)` is a context manager; in its block `opened.cluster` is the cluster as this machine reaches it.
+`tunnel.open(cluster)` returns a context manager. Within its block, its attribute `cluster` is the cluster as this
+machine reaches it.
 """
 
 from brokernat.tunnel.tunnel import Tunnel

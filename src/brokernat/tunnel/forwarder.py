@@ -25,16 +25,16 @@ class PortTakenError(Exception):
 
 
 class Forwarder(Protocol):
-    """Opens forwards. Its workspace ends all processes that it starts."""
+    """Opens forwards. The workspace ends all processes that a forwarder has started."""
 
     def __str__(self) -> str:
         """The command for messages: `ssh user@bastion`."""
 
-    def open(self, forward: Forward, *, ask: bool) -> None:
-        """Open one forward, and first the connection that it needs.
+    def open(self, forward: Forward, *, may_prompt: bool) -> None:
+        """Open one forward, after the connection that it needs.
 
         Args:
-            ask: whether the program may prompt for a password or an unknown host key at the terminal.
+            may_prompt: whether the program may prompt for a password or an unknown host key at the terminal.
 
         Raises:
             PortTakenError: the local port is in use.
@@ -43,16 +43,16 @@ class Forwarder(Protocol):
         """
 
     def alive(self, forward: Forward) -> bool:
-        """Whether a forward still accepts connections; never blocks."""
+        """Whether the forward still accepts connections; never blocks."""
 
     def renew(self, forward: Forward) -> None:
-        """End a forward that accepts connections although its target may be gone, so that it is opened again."""
+        """End a forward that still accepts connections but may have lost its target; the caller opens it again."""
 
-    def unit(self, forward: Forward) -> object:
+    def connection_key(self, forward: Forward) -> object:
         """The key of the forward's connection: equal for all forwards that share one."""
 
     def reason(self, forward: Forward) -> str:
-        """The program's last message about it; empty if there is none."""
+        """The last message of the program about the forward; empty if there is none."""
 
 
 class TunnelFailedError(NothingReachableError):

@@ -1,6 +1,6 @@
-"""Chooses the local port of each endpoint; the same in every run as long as it is free.
+"""Chooses the local port of each endpoint: the same port in every run, as long as it is free.
 
-The port is a pure function of the tunnel and the endpoint. So client configurations, bookmarks and firewall rules with
+The port is computed only from the tunnel and the endpoint. So client configurations, bookmarks and firewall rules with
 this port stay valid, without a state file. If another program has the port, the next free one is used. The range is
 below Linux's ports for outgoing connections (`ip_local_port_range`).
 
@@ -25,8 +25,8 @@ FIRST, LAST = 20000, 29999
 AHEAD = 8
 """The number of expected brokers after the highest number."""
 _LAST_NUMBER = re.compile(r"\d+(?!.*\d)")
-_MOST = 64
-_LAST_OF_A_NETWORK = 254
+_MOST_EXPECTED = 64
+_LAST_HOST_NUMBER = 254
 
 
 def usual_port(tunnel: str, endpoint: Endpoint) -> int:
@@ -36,12 +36,12 @@ def usual_port(tunnel: str, endpoint: Endpoint) -> int:
 
 
 def expected_endpoints(known: Collection[Endpoint]) -> tuple[Endpoint, ...]:
-    """The probable endpoints of brokers that join later, by counting on."""
-    expected = {each for endpoint in known for each in _next_to(endpoint, known)} - set(known)
-    return tuple(sorted(expected))[:_MOST]
+    """The probable endpoints of brokers that join later: the known ones with the next numbers."""
+    expected = {each for endpoint in known for each in _next_endpoints(endpoint, known)} - set(known)
+    return tuple(sorted(expected))[:_MOST_EXPECTED]
 
 
-def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoint]:
+def _next_endpoints(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoint]:
     """The endpoints with the next numbers: of the ports if one host has several, else of the hosts."""
     ports = [each.port for each in known if each.host == endpoint.host]
     if len(ports) > 1:
@@ -51,7 +51,7 @@ def _next_to(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator[Endpoi
     if (address := as_ip(endpoint.host)) is not None:
         network, _, last = endpoint.host.rpartition(".")
         # IPv6 addresses of brokers are usually not consecutive.
-        numbers = () if address.version == 6 else range(int(last) + 1, min(int(last) + AHEAD, _LAST_OF_A_NETWORK) + 1)
+        numbers = () if address.version == 6 else range(int(last) + 1, min(int(last) + AHEAD, _LAST_HOST_NUMBER) + 1)
         yield from (Endpoint(f"{network}.{number}", endpoint.port) for number in numbers)
     elif found := _LAST_NUMBER.search(name):
         for number in range(int(found[0]) + 1, int(found[0]) + 1 + AHEAD):
@@ -65,16 +65,16 @@ class LocalPorts:
     def __init__(self, tunnel: str) -> None:
         self._tunnel = tunnel
         self._ports: dict[Endpoint, int] = {}
-        self._held: dict[int, socket.socket] = {}
+        self._bound: dict[int, socket.socket] = {}
 
     def reserve(self, endpoints: Iterable[Endpoint]) -> None:
-        """Bind a port for each endpoint that has none, in the order of their names.
+        """Bind a port for each endpoint that has none, in sorted order.
 
         Raises:
             ConfigError: code `no-free-port`.
         """
         for endpoint in sorted(set(endpoints) - self._ports.keys()):
-            self._ports[endpoint] = self._free(usual_port(self._tunnel, endpoint))
+            self._ports[endpoint] = self._bind_free(usual_port(self._tunnel, endpoint))
 
     def of(self, endpoint: Endpoint) -> Endpoint:
         """The local endpoint."""
@@ -82,13 +82,13 @@ class LocalPorts:
 
     def release(self, endpoint: Endpoint) -> None:
         """Release the port for a forward."""
-        if (held := self._held.pop(self._ports[endpoint], None)) is not None:
-            held.close()
+        if (bound_socket := self._bound.pop(self._ports[endpoint], None)) is not None:
+            bound_socket.close()
 
-    def another(self, endpoint: Endpoint) -> None:
+    def choose_another(self, endpoint: Endpoint) -> None:
         """Choose and bind the next free port, because another program uses this one."""
         self.release(endpoint)
-        self._ports[endpoint] = self._free(self._ports[endpoint] + 1)
+        self._ports[endpoint] = self._bind_free(self._ports[endpoint] + 1)
 
     def known(self) -> tuple[Endpoint, ...]:
         """All endpoints with a port."""
@@ -96,29 +96,29 @@ class LocalPorts:
 
     def close(self) -> None:
         """Release all ports."""
-        for held in self._held.values():
-            held.close()
-        self._held.clear()
+        for bound_socket in self._bound.values():
+            bound_socket.close()
+        self._bound.clear()
 
-    def _free(self, wanted: int) -> int:
+    def _bind_free(self, wanted: int) -> int:
         taken = set(self._ports.values())
         for step in range(LAST - FIRST + 1):
             port = FIRST + (wanted - FIRST + step) % (LAST - FIRST + 1)
-            if port not in taken and (held := _bound(port)) is not None:
-                self._held[port] = held
+            if port not in taken and (bound_socket := _bind(port)) is not None:
+                self._bound[port] = bound_socket
                 return port
         message = f"no port from {FIRST} to {LAST} of {LOOPBACK} is free"
         raise ConfigError(Finding("no-free-port", message, "end other tunnels"))
 
 
-def _bound(port: int) -> socket.socket | None:
+def _bind(port: int) -> socket.socket | None:
     """A socket bound to the port, None if another program has it."""
-    held = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    # As ssh and kubectl do: ignores connections in TIME_WAIT.
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # As ssh and kubectl do: the port can be bound despite connections in TIME_WAIT.
+    bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        held.bind((LOOPBACK, port))
+        bound_socket.bind((LOOPBACK, port))
     except OSError:
-        held.close()
+        bound_socket.close()
         return None
-    return held
+    return bound_socket

@@ -1,9 +1,9 @@
-"""Proves the identity of the brokers behind forwards, by the doctor's probes, one connection each.
+"""Proves the identity of the brokers behind forwards, with the doctor's probes, one connection each.
 
-A forward to a wrong broker is noticed only when records are in the wrong place, so each node's identity is requested
-through its forward. Only a contradiction is an error: another node or another cluster answers. An unproven identity (a
-user without DESCRIBE_CONFIGS on brokers before 4.4) is accepted, because the far end dialled the broker's advertised
-name. A broker without a response may be restarting.
+Without a proof, a forward to a wrong broker would be noticed only when records are in the wrong place. So the identity
+of each node is requested through its forward. Only a contradiction is an error: another node or another cluster
+answers. An unproven identity (a user without DESCRIBE_CONFIGS on brokers before 4.4) is accepted, because the far end
+dialled the broker's advertised name. A broker without a response may be restarting.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ def probe(
     return asyncio.run(run())
 
 
-def contradiction(broker: ForwardedBroker, seen: EndpointProbe, cluster_id: str | None) -> str | None:
-    """The proof that the forward leads to another broker; None if there is none."""
-    if seen.answers and cluster_id is not None and seen.cluster_id not in (None, cluster_id):
-        return f"cluster {printable(str(seen.cluster_id))} answers, not {printable(cluster_id)}"
-    identity = seen.identity
+def contradiction(broker: ForwardedBroker, result: EndpointProbe, cluster_id: str | None) -> str | None:
+    """The evidence that the forward leads to another broker or cluster; None if there is none."""
+    if result.answers and cluster_id is not None and result.cluster_id not in (None, cluster_id):
+        return f"cluster {printable(str(result.cluster_id))} answers, not {printable(cluster_id)}"
+    identity = result.identity
     if identity is None or identity.node_id is None or broker.node_id is None:
         return None
     if identity.node_id != broker.node_id:
@@ -76,16 +76,16 @@ def contradiction(broker: ForwardedBroker, seen: EndpointProbe, cluster_id: str 
     return None
 
 
-def silence(seen: EndpointProbe) -> str | None:
+def unreachable_reason(result: EndpointProbe) -> str | None:
     """The reason why a client cannot reach the broker, None if it can."""
-    if seen.answers:
+    if result.answers:
         return None
-    failed = seen.failed
+    failed = result.failed
     if failed is None:
         return "no answer in time"
-    result = getattr(seen, failed)
-    detail = f" ({printable(result.detail)})" if getattr(result, "detail", "") else ""
-    return f"{_STAGES[failed]}: {result.outcome}{detail}"
+    stage = getattr(result, failed)
+    detail = f" ({printable(stage.detail)})" if getattr(stage, "detail", "") else ""
+    return f"{_STAGES[failed]}: {stage.outcome}{detail}"
 
 
 _STAGES = {

@@ -1,12 +1,12 @@
-"""Opens forwards through one SSH connection, by the system's OpenSSH.
+"""Opens forwards through one SSH connection, with the system's OpenSSH.
 
-The user's configuration, agent, known hosts, ProxyJump and prompts apply. One master connection (ControlMaster) carries
-all forwards; `-O forward` adds one without another login. With `-f` ssh goes into the background after the login: until
-then it may prompt at the terminal, and afterwards Ctrl-C does not reach it. A later reconnection does not prompt
-(BatchMode), because the command uses the terminal then.
+The user's configuration, agent, known hosts, ProxyJump and prompts are used. One master connection (ControlMaster)
+carries all forwards; `-O forward` adds one without another login. With `-f` ssh goes into the background after the
+login: until then it may prompt at the terminal, and afterwards Ctrl-C does not reach it. A later reconnection does not
+prompt (BatchMode), because the command uses the terminal then.
 
-A connection to the master's control socket closes when the master ends, which shows its end without polling. Only ssh's
-log has the reason of a refused forward: the client sees a closed connection.
+An open connection to the master's control socket closes when the master ends, so that its end is noticed without
+starting a program. The reason why a forward was refused is only in the log of ssh: the client sees a closed connection.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SshForwarder:
     """Forwards through `ssh WORDS`."""
 
     def __init__(self, destination: str, workspace: Workspace) -> None:
-        """Nothing is started.
+        """Starts no program.
 
         Args:
             destination: the words after `ssh`: a host of the configuration, user@host, options.
@@ -58,15 +58,15 @@ class SshForwarder:
     def __str__(self) -> str:
         return shlex.join(["ssh", *self._words])
 
-    def open(self, forward: Forward, *, ask: bool) -> None:
+    def open(self, forward: Forward, *, may_prompt: bool) -> None:
         """As `Forwarder.open`; connects first if there is no connection."""
         if not self._connected():
-            self._connect(ask=ask)
-        done = self._add(forward)
-        if done.returncode != 0:
+            self._connect(may_prompt=may_prompt)
+        result = self._add(forward)
+        if result.returncode != 0:
             if self._connected():
                 raise PortTakenError(str(forward))
-            raise self._failed(ask=ask)
+            raise self._failed(may_prompt=may_prompt)
         self._open.add(forward)
 
     def alive(self, forward: Forward) -> bool:
@@ -74,9 +74,9 @@ class SshForwarder:
         return self._connected() and forward in self._open
 
     def renew(self, forward: Forward) -> None:
-        """Does nothing: sshd dials the broker anew for every connection."""
+        """Does nothing, because sshd dials the broker again for every connection."""
 
-    def unit(self, forward: Forward) -> object:  # noqa: ARG002
+    def connection_key(self, forward: Forward) -> object:  # noqa: ARG002
         """The connection, which all forwards share."""
         return "connection"
 
@@ -85,38 +85,39 @@ class SshForwarder:
         lines = last_lines(self._log)
         return explained(lines[-1]) if lines else ""
 
-    def _connect(self, *, ask: bool) -> None:
+    def _connect(self, *, may_prompt: bool) -> None:
         self._open.clear()
         self._socket.unlink(missing_ok=True)
         self._log.unlink(missing_ok=True)
-        words = ["ssh", "-f", "-N", "-M", "-S", str(self._socket), "-E", str(self._log), *self._options(ask=ask)]
-        if self._workspace.ask([*words, *self._words]) != 0:
-            raise self._failed(ask=ask)
+        words = ["ssh", "-f", "-N", "-M", "-S", str(self._socket), "-E", str(self._log)]
+        words += self._options(may_prompt=may_prompt)
+        if self._workspace.run_on_terminal([*words, *self._words]) != 0:
+            raise self._failed(may_prompt=may_prompt)
         self._master = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._master.connect(str(self._socket))
         self._master.setblocking(False)
 
-    def _options(self, *, ask: bool) -> list[str]:
+    def _options(self, *, may_prompt: bool) -> list[str]:
         """Required options, and defaults for options that the user's configuration does not set."""
         options = {"ControlPersist": "no", "ClearAllForwardings": "yes", "LogLevel": "INFO"}
-        if not ask:
+        if not may_prompt:
             options["BatchMode"] = "yes"
-        theirs = self._configuration()
-        if theirs.get("connecttimeout") in (None, "none"):
+        configured = self._configuration()
+        if configured.get("connecttimeout") in (None, "none"):
             options["ConnectTimeout"] = str(_CONNECT_TIMEOUT)
-        if theirs.get("serveraliveinterval") == "0":
+        if configured.get("serveraliveinterval") == "0":
             options |= {"ServerAliveInterval": str(_ALIVE_INTERVAL), "ServerAliveCountMax": str(_ALIVE_COUNT)}
         return [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
 
     def _configuration(self) -> dict[str, str]:
         """The effective configuration for these words (`ssh -G`)."""
-        done = subprocess.run(
+        result = subprocess.run(
             ["ssh", "-G", *self._words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
-        if done.returncode != 0:
-            message = f"ssh rejects `{shlex.join(self._words)}`: {' '.join(done.stderr.split())}"
+        if result.returncode != 0:
+            message = f"ssh rejects `{shlex.join(self._words)}`: {' '.join(result.stderr.split())}"
             raise ConfigError(Finding("bad-ssh", message, "write the arguments of `ssh`, such as `user@bastion`"))
-        return dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+        return dict(line.split(" ", 1) for line in result.stdout.splitlines() if " " in line)
 
     def _connected(self) -> bool:
         """Whether the control connection is open; ignores the greeting that the master writes there."""
@@ -146,8 +147,8 @@ class SshForwarder:
             timeout=_SUBCOMMAND_TIMEOUT,
         )
 
-    def _failed(self, *, ask: bool) -> TunnelFailedError:
-        return failure(str(self), last_lines(self._log, most=40), terminal=ask and has_terminal())
+    def _failed(self, *, may_prompt: bool) -> TunnelFailedError:
+        return failure(str(self), last_lines(self._log, most=40), terminal=may_prompt and has_terminal())
 
 
 def ssh_words(destination: str) -> list[str]:
@@ -167,7 +168,7 @@ def ssh_words(destination: str) -> list[str]:
 
 
 def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFailedError:
-    """The error for what ssh logged before it ended; pure.
+    """The error for the messages that ssh logged before it ended; pure.
 
     Args:
         command: the command line, as the user would type it.
@@ -197,7 +198,7 @@ def failure(command: str, lines: tuple[str, ...], *, terminal: bool) -> TunnelFa
 
 
 def explained(line: str) -> str:
-    """A line of ssh's log, reworded to name the host that refused; pure."""
+    """A line of ssh's log, reworded so that it names the host that refused the forward; pure."""
     if _PROHIBITED.search(line):
         return "sshd does not allow forwarding (AllowTcpForwarding, PermitOpen, or the key's restrictions)"
     found = _OPEN_FAILED.search(line)

@@ -1,14 +1,14 @@
-"""One tunnel to a cluster: opens, proves, watches and closes it.
+"""One tunnel to a cluster: opens it, proves its brokers, reopens dead forwards, and closes it.
 
     bootstrap server -> forward -> metadata -> one forward per broker -> node identity -> address map
 
-All of it runs in a separate thread, so that it also works in a notebook, whose main thread has an event loop. The
-thread checks the forwards every second, and periodically reads the metadata, through another broker each time. It opens
-a dead forward again on the same local port, because clients have already read the map: at once, then after 1, 2, 4 ...
-30 seconds. A new broker gets a forward and a rule.
+A separate thread does this, so that it also works in a notebook, whose main thread has an event loop. The thread checks
+the forwards every second, and periodically reads the metadata, through a different broker each time. It reopens a dead
+forward on the same local port, because clients have already read the map: at once, then after 1, 2, 4 ... 30 seconds. A
+new broker gets a forward and a rule.
 
-Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`); for an
-unexpected one, a message says that running programs do not have its rule.
+Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`). For an
+unexpected broker, a message reports that running programs do not have its rule.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from brokernat.text import counted
 from brokernat.tunnel.commands import CommandForwarder, via_words
 from brokernat.tunnel.forwarder import Forward, Forwarder, PortTakenError, TunnelFailedError
 from brokernat.tunnel.local_ports import LocalPorts, expected_endpoints
-from brokernat.tunnel.proof import ForwardedBroker, contradiction, probe, silence
+from brokernat.tunnel.proof import ForwardedBroker, contradiction, probe, unreachable_reason
 from brokernat.tunnel.ssh import SshForwarder
 from brokernat.tunnel.workspace import Workspace
 
 log = logging.getLogger(__name__)
-_LOOK: Final = 1.0
+_CHECK_INTERVAL: Final = 1.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _PORT_TRIES = 20
 _PROBE = 10.0
@@ -44,7 +44,7 @@ _PROBE = 10.0
 
 @dataclass(slots=True)
 class _Retry:
-    """The time of the next attempt for a dead unit, in seconds of the monotonic clock."""
+    """The time of the next attempt to reopen forwards, in seconds of the monotonic clock."""
 
     at: float
     pause: float = _FIRST_PAUSE
@@ -69,7 +69,7 @@ class Tunnel:
             report: called with a line for each event.
             timeout: seconds for the probes at the start, without the time of ssh's prompts.
             refresh: seconds between two reads of the cluster's metadata.
-            require_brokers: whether brokers must answer and be proven; the doctor checks that itself.
+            require_brokers: whether brokers must answer and be proven; False for the doctor, which checks that itself.
 
         Raises:
             ConfigError: the cluster has no tunnel, or its command is invalid.
@@ -80,7 +80,7 @@ class Tunnel:
         if cluster.tunnel is None:
             hint = "add `tunnel: {ssh: user@bastion}` to the cluster"
             raise ConfigError(Finding("no-tunnel", f"the cluster `{cluster.name}` has no tunnel", hint))
-        self._given, self._section = cluster, cluster.tunnel
+        self._given_cluster, self._section = cluster, cluster.tunnel
         self._report, self._timeout, self._refresh = report, timeout, refresh
         self._require_brokers = require_brokers
         self._workspace = Workspace()
@@ -89,9 +89,9 @@ class Tunnel:
         self._forwards: dict[Endpoint, Forward] = {}
         self._nodes: dict[int, Endpoint] = {}
         self._retries: dict[object, _Retry] = {}
-        self._silent: set[int] = set()
+        self._unresponsive: set[int] = set()
         self._cluster_id: str | None = None
-        self._turn = 0
+        self._refreshes = 0
         self.on_map: Callable[[AddressMap], None] = lambda _: None
         """Called with the new map after a broker has joined."""
         try:
@@ -123,7 +123,7 @@ class Tunnel:
     @property
     def rules(self) -> dict[Endpoint, Endpoint]:
         """The rules to this machine for bootstrap servers, brokers and expected brokers, in that order."""
-        known = dict.fromkeys((*self._given.bootstrap_servers, *self._nodes.values()))
+        known = dict.fromkeys((*self._given_cluster.bootstrap_servers, *self._nodes.values()))
         companions = set(self._section.also) - known.keys()
         later = (each for each in self._ports.known() if each not in companions)
         return {each: self._ports.of(each) for each in dict.fromkeys((*known, *later))}
@@ -131,14 +131,16 @@ class Tunnel:
     @property
     def address_map(self) -> AddressMap:
         """The rules as a map; an endpoint without a rule is refused, or passes if the cluster's map has `pass`."""
-        given = self._given.address_map
+        own_map = self._given_cluster.address_map
         rules = tuple(HostPortRule(advertised, local) for advertised, local in self.rules.items())
-        return AddressMap(rules) if given is None else AddressMap(rules, given.unmapped)
+        return AddressMap(rules) if own_map is None else AddressMap(rules, own_map.unmapped)
 
     @property
     def cluster(self) -> Cluster:
         """The cluster for clients on this machine: the same bootstrap servers, with the tunnel's map."""
-        return replace(self._given, address_map=self.address_map, tunnel_is_open=True, companions=self.companions)
+        return replace(
+            self._given_cluster, address_map=self.address_map, tunnel_is_open=True, companions=self.companions
+        )
 
     @property
     def brokers(self) -> tuple[ForwardedBroker, ...]:
@@ -163,15 +165,15 @@ class Tunnel:
     def _run(self) -> None:
         try:
             self._open()
-        except BaseException as failure:  # noqa: BLE001 - raised again by the thread that waits
+        except BaseException as failure:  # noqa: BLE001 - raised again in the thread that called `open`
             self._failure = failure
             return
         finally:
             self._opened.set()
         refreshed = time.monotonic()
-        while not self._stop.wait(_LOOK):
+        while not self._stop.wait(_CHECK_INTERVAL):
             try:
-                self._open_dead_again()
+                self._reopen_dead()
                 if time.monotonic() - refreshed >= self._refresh:
                     self._refresh_brokers()
                     refreshed = time.monotonic()
@@ -182,16 +184,16 @@ class Tunnel:
                 log.exception("checking the tunnel failed")
 
     def _open(self) -> None:
-        servers = dict.fromkeys((*self._given.bootstrap_servers, *self._section.also))
-        failed = self._add(servers, ask=True)
-        if failed and not any(map(self._is_open, self._given.bootstrap_servers)):
+        servers = dict.fromkeys((*self._given_cluster.bootstrap_servers, *self._section.also))
+        failed = self._open_missing(servers, may_prompt=True)
+        if failed and not any(map(self._is_open, self._given_cluster.bootstrap_servers)):
             raise failed[0]
-        seen = self._bootstrap()
-        if seen is None:
+        result = self._bootstrap()
+        if result is None:
             return
-        self._cluster_id = seen.cluster_id
-        self._learn(seen.brokers or ())
-        for error in self._add(self._nodes.values(), ask=True):
+        self._cluster_id = result.cluster_id
+        self._store_endpoints(result.brokers or ())
+        for error in self._open_missing(self._nodes.values(), may_prompt=True):
             self._report(f"warning: {error.message}")
         if self._require_brokers:
             self._prove(self.brokers)
@@ -201,27 +203,27 @@ class Tunnel:
         """The first bootstrap server that answers; None if `require_brokers` is off and none does."""
         servers = [
             ForwardedBroker(each, self._ports.of(each))
-            for each in dict.fromkeys(self._given.bootstrap_servers)
+            for each in dict.fromkeys(self._given_cluster.bootstrap_servers)
             if self._is_open(each)
         ]
-        probes = probe(self._given, servers, self._timeout, until="metadata")
-        seen = next((each for each in probes if each.answers), None)
-        if seen is None and self._require_brokers:
+        probes = probe(self._given_cluster, servers, self._timeout, until="metadata")
+        result = next((each for each in probes if each.answers), None)
+        if result is None and self._require_brokers:
             reasons = "; ".join(
-                f"{server}: {self._why(server, each)}" for server, each in zip(servers, probes, strict=True)
+                f"{server}: {self._reason(server, each)}" for server, each in zip(servers, probes, strict=True)
             )
             raise NothingReachableError(
-                f"no bootstrap server answers through `{self}`: {reasons}", hint=_hint(self._given, probes)
+                f"no bootstrap server answers through `{self}`: {reasons}", hint=_hint(self._given_cluster, probes)
             )
-        return seen
+        return result
 
-    def _why(self, broker: ForwardedBroker, seen: EndpointProbe) -> str:
-        """The reason why a client cannot reach a broker; if its forward closes at once, from the program's log."""
-        reason = silence(seen) or ""
-        known = self._forwarder.reason(self._forwards[broker.advertised])
-        return f"{known or reason}" if seen.failed in (None, "connect", "versions", "tls") else reason
+    def _reason(self, broker: ForwardedBroker, result: EndpointProbe) -> str:
+        """Why a client cannot reach a broker; taken from the log of ssh or kubectl if the forward closes at once."""
+        reason = unreachable_reason(result) or ""
+        logged = self._forwarder.reason(self._forwards[broker.advertised])
+        return f"{logged or reason}" if result.failed in (None, "connect", "versions", "tls") else reason
 
-    def _learn(self, advertised: Iterable[Advertised]) -> list[ForwardedBroker]:
+    def _store_endpoints(self, advertised: Iterable[Advertised]) -> list[ForwardedBroker]:
         """Stores the advertised endpoints; returns the new ones."""
         new = []
         for each in advertised:
@@ -237,15 +239,15 @@ class Tunnel:
         return new
 
     def _prove(self, brokers: Sequence[ForwardedBroker]) -> None:
-        """Raises ProofFailedError if a forward leads to another broker; reports brokers without a response."""
-        probes = probe(self._given, brokers, self._timeout)
+        """Raises ProofFailedError if a forward leads to another broker; reports brokers that do not answer."""
+        probes = probe(self._given_cluster, brokers, self._timeout)
         wrong = []
-        for broker, seen in zip(brokers, probes, strict=True):
-            if (found := contradiction(broker, seen, self._cluster_id)) is not None:
+        for broker, result in zip(brokers, probes, strict=True):
+            if (found := contradiction(broker, result, self._cluster_id)) is not None:
                 wrong.append(f"{broker}: {found}")
-            elif silence(seen) is not None:
-                self._report(f"warning: {broker} does not answer: {self._why(broker, seen)}")
-                self._silent.add(broker.node_id or 0)
+            elif unreachable_reason(result) is not None:
+                self._report(f"warning: {broker} does not answer: {self._reason(broker, result)}")
+                self._unresponsive.add(broker.node_id or 0)
         if wrong:
             hint = "the far end of the tunnel resolves an advertised name to another host: correct it there, or add a "
             raise ProofFailedError(
@@ -253,61 +255,61 @@ class Tunnel:
                 hint=hint + "rule to the cluster's `address_map`",
             )
 
-    def _add(self, endpoints: Iterable[Endpoint], *, ask: bool) -> list[BrokernatError]:
-        """Opens the missing forwards; tries a failed shared connection only once."""
+    def _open_missing(self, endpoints: Iterable[Endpoint], *, may_prompt: bool) -> list[BrokernatError]:
+        """Opens the missing forwards; tries a connection that several forwards share only once. Returns the errors."""
         failed: dict[object, BrokernatError] = {}
         self._ports.reserve(endpoints)
         for endpoint in endpoints:
             forward = self._forwards.setdefault(endpoint, self._forward(endpoint))
-            unit = self._forwarder.unit(forward)
-            if unit in failed or self._forwarder.alive(forward):
+            key = self._forwarder.connection_key(forward)
+            if key in failed or self._forwarder.alive(forward):
                 continue
             try:
-                self._open_first(endpoint, ask=ask)
+                self._open_new(endpoint, may_prompt=may_prompt)
             except TunnelFailedError as error:
-                failed[unit] = error
+                failed[key] = error
         return list(failed.values())
 
-    def _open_first(self, endpoint: Endpoint, *, ask: bool) -> None:
-        """Opens a forward for the first time, when its port may still change."""
+    def _open_new(self, endpoint: Endpoint, *, may_prompt: bool) -> None:
+        """Opens a new forward; its local port may still change, because no client knows it."""
         for _ in range(_PORT_TRIES):
             forward = self._forwards[endpoint] = self._forward(endpoint)
             self._ports.release(endpoint)
             try:
-                self._forwarder.open(forward, ask=ask)
+                self._forwarder.open(forward, may_prompt=may_prompt)
             except PortTakenError:
-                self._ports.another(endpoint)
+                self._ports.choose_another(endpoint)
             else:
                 return
         raise TunnelFailedError(f"no local port is available for {endpoint}: {self._forwarder.reason(forward)}")
 
     def _forward(self, endpoint: Endpoint) -> Forward:
-        given = self._given.address_map
-        rule = None if given is None else given.find(endpoint)
+        own_map = self._given_cluster.address_map
+        rule = None if own_map is None else own_map.find(endpoint)
         return Forward(endpoint if rule is None else rule.translate(endpoint), self._ports.of(endpoint))
 
     def _is_open(self, endpoint: Endpoint) -> bool:
         return endpoint in self._forwards and self._forwarder.alive(self._forwards[endpoint])
 
-    def _open_dead_again(self) -> None:
+    def _reopen_dead(self) -> None:
         dead: dict[object, list[Forward]] = {}
         for forward in self._forwards.values():
             if not self._forwarder.alive(forward):
-                dead.setdefault(self._forwarder.unit(forward), []).append(forward)
-        for unit, forwards in dead.items():
+                dead.setdefault(self._forwarder.connection_key(forward), []).append(forward)
+        for key, forwards in dead.items():
             if self._stop.is_set():
                 return
             name = str(self._forwarder) if len(forwards) > 1 else str(forwards[0])
-            retry = self._retries.get(unit)
+            retry = self._retries.get(key)
             if retry is None:
-                why = self._forwarder.reason(forwards[0])
-                self._report(f"{name} has ended{f': {why}' if why else ''}; reconnecting")
-                retry = self._retries[unit] = _Retry(time.monotonic())
+                reason = self._forwarder.reason(forwards[0])
+                self._report(f"{name} has ended{f': {reason}' if reason else ''}; reconnecting")
+                retry = self._retries[key] = _Retry(time.monotonic())
             if time.monotonic() < retry.at:
                 continue
             try:
                 for forward in forwards:
-                    self._forwarder.open(forward, ask=False)
+                    self._forwarder.open(forward, may_prompt=False)
             except (BrokernatError, PortTakenError) as error:
                 if self._stop.is_set():
                     return
@@ -315,39 +317,39 @@ class Tunnel:
                 self._report(f"{message}; again in {retry.pause:.0f} s")
                 retry.at, retry.pause = time.monotonic() + retry.pause, min(2 * retry.pause, _LONGEST_PAUSE)
             else:
-                del self._retries[unit]
+                del self._retries[key]
                 self._report(f"{name} is open again: {counted(len(forwards), 'forward')}")
 
     def _refresh_brokers(self) -> None:
-        """Reads the metadata, through another broker each time."""
+        """Reads the metadata, through a different broker each time."""
         brokers = [broker for broker in self.brokers if self._is_open(broker.advertised)]
         if not brokers:
             return
-        self._turn += 1
-        broker = brokers[self._turn % len(brokers)]
-        (seen,) = probe(self._given, [broker], _PROBE, until="metadata")
+        self._refreshes += 1
+        broker = brokers[self._refreshes % len(brokers)]
+        (result,) = probe(self._given_cluster, [broker], _PROBE, until="metadata")
         node = broker.node_id or 0
-        if silence(seen) is not None:
-            if node in self._silent:
-                # A program may keep a port open although its target is gone, as kubectl does for a replaced pod.
+        if unreachable_reason(result) is not None:
+            if node in self._unresponsive:
+                # A program may keep a port open after its target has ended, as kubectl does for a replaced pod.
                 self._forwarder.renew(self._forwards[broker.advertised])
             else:
-                self._silent.add(node)
-                self._report(f"warning: {broker} does not answer: {self._why(broker, seen)}")
+                self._unresponsive.add(node)
+                self._report(f"warning: {broker} does not answer: {self._reason(broker, result)}")
             return
-        if node in self._silent:
-            self._silent.discard(node)
+        if node in self._unresponsive:
+            self._unresponsive.discard(node)
             self._report(f"{broker} answers again")
-        if seen.cluster_id == self._cluster_id:
-            self._admit(seen.brokers or ())
+        if result.cluster_id == self._cluster_id:
+            self._add_brokers(result.brokers or ())
 
-    def _admit(self, advertised: Iterable[Advertised]) -> None:
+    def _add_brokers(self, advertised: Iterable[Advertised]) -> None:
         """Opens and proves a forward for each new broker."""
         expected = set(self._ports.known())
-        new = self._learn(advertised)
+        new = self._store_endpoints(advertised)
         for broker in new:
             try:
-                for error in self._add([broker.advertised], ask=False):
+                for error in self._open_missing([broker.advertised], may_prompt=False):
                     self._report(f"warning: {error.message}")
                 self._prove([broker])
             except (ConfigError, ProofFailedError) as error:

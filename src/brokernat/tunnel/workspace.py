@@ -1,9 +1,9 @@
-"""A private folder for one tunnel, and a guard process that cleans up, however this process ends.
+"""A private folder for one tunnel, and a guard process that cleans up even after a kill of this process.
 
-The guard is a shell that waits for the end of its standard input. This process holds the other end of that pipe, which
-the kernel closes even after `kill -9`. Then the guard ends ssh's master connection, whose socket is in the folder, and
-every process group with a file `<id>.group` there, and removes the folder. `close` ends the programs in order and then
-lets the guard clean up.
+The guard is a shell that waits for the end of its standard input. This process holds the other end of that pipe, and
+the kernel closes it even after `kill -9`. Then the guard ends ssh's master connection, whose socket is in the folder,
+and every process group with a file `<id>.group` there, and removes the folder. `close` ends the programs in order and
+then lets the guard clean up.
 
 The folder is directly below XDG_RUNTIME_DIR or /tmp, because the path of a Unix socket has at most 104 characters and
 ssh adds 17 while it binds. Programs run in their own process groups, so Ctrl-C at the terminal reaches the command but
@@ -40,7 +40,7 @@ class Workspace:
     """The folder and the guard; `close` ends both and all programs started here."""
 
     def __init__(self) -> None:
-        """Creates both.
+        """Creates the folder and starts the guard.
 
         Raises:
             ConfigError: the folder cannot be created.
@@ -49,7 +49,7 @@ class Workspace:
         with writing(base, "the folder of the tunnel's sockets", moved_by="XDG_RUNTIME_DIR"):
             self.folder = Path(tempfile.mkdtemp(prefix="brokernat-", dir=base))
         self._lock, self._closed = threading.Lock(), False
-        self._asking: subprocess.Popen[bytes] | None = None
+        self._prompting: subprocess.Popen[bytes] | None = None
         self._programs: list[subprocess.Popen[bytes]] = []
         self._guard = subprocess.Popen(
             ["/bin/sh", "-c", _GUARD, str(self.folder)],
@@ -59,13 +59,13 @@ class Workspace:
             process_group=0,
         )
 
-    def ask(self, words: Sequence[str]) -> int:
+    def run_on_terminal(self, words: Sequence[str]) -> int:
         """Runs a program on the user's terminal until it ends or goes into the background; returns its exit code."""
         with self._lock:
             self._require_open()
             # stderr has the host's banner and prompts.
-            self._asking = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        return self._asking.wait()
+            self._prompting = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return self._prompting.wait()
 
     def start(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         """Starts a program in its own process group, without a terminal; its output goes to `log`."""
@@ -92,12 +92,12 @@ class Workspace:
         self._file_of(process).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Ends all of it; a second call does nothing."""
+        """Ends all programs, then lets the guard clean up; a second call does nothing."""
         with self._lock:
             self._closed = True
-        if self._asking is not None:
-            self._asking.terminate()
-            self._asking.wait()
+        if self._prompting is not None:
+            self._prompting.terminate()
+            self._prompting.wait()
         for process in tuple(self._programs):
             self.end(process)
         self._guard.communicate()

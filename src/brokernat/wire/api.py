@@ -25,7 +25,7 @@ DESCRIBE_CLUSTER: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A request by Kafka's name; `highest` is the newest allowed version, `reason` why newer ones are refused."""
+    """A request with Kafka's name; `highest` is its newest allowed version; `reason`: why newer ones are refused."""
 
     name: str
     highest: int
@@ -152,14 +152,14 @@ NOT_BROKERS: Final = MappingProxyType({
 """Responses with a host that is not a broker's, by key; they pass unchanged."""
 
 
-def called(key: int, version: int) -> str:
-    """A request for a log line: `Fetch v16`, or `the unknown request 99 v0`."""
+def request_name(key: int, version: int) -> str:
+    """The name and version of a request, for a log line: `Fetch v16`, or `the unknown request 99 v0`."""
     api = APIS.get(key)
     return f"{api.name} v{version}" if api else f"the unknown request {key} v{version}"
 
 
-def why_refused(key: int) -> str:
-    """The second half of a log line about a refused request."""
+def refusal_reason(key: int) -> str:
+    """Why a request or its version is refused; the second half of a log line."""
     api = APIS.get(key)
     if api is None:
         return "its response is unknown"

@@ -34,7 +34,7 @@ _UNSUPPORTED_VERSION: Final = 35
 _CONTROLLERS: Final = 2
 _FEATURE_TAGS: Final = frozenset({0, 2})
 _KNOWN_TAGS: Final = frozenset({0, 1, 2, 3})
-_REMEMBERED: Final = 8 << 10
+_LARGEST_CACHED: Final = 8 << 10
 """The largest cached ApiVersions response, in bytes; those of Kafka 4.3 have 700."""
 
 
@@ -57,8 +57,8 @@ def _describe_cluster(body: _Body, version: int, translate: Translate) -> bytes:
     controllers = version >= 1 and cursor.i8() == _CONTROLLERS
     cursor.text(compact=True)  # cluster id
     cursor.skip(4)  # controller
-    leave_out: Translate = lambda *_: None  # noqa: E731
-    return _with_nodes(cursor, leave_out if controllers else translate, flexible=True, rack=True, fenced=version >= 2)
+    remove_all: Translate = lambda *_: None  # noqa: E731
+    return _with_nodes(cursor, remove_all if controllers else translate, flexible=True, rack=True, fenced=version >= 2)
 
 
 def _with_nodes(cursor: Cursor, translate: Translate, *, flexible: bool, rack: bool, fenced: bool = False) -> bytes:
@@ -82,7 +82,11 @@ def _with_nodes(cursor: Cursor, translate: Translate, *, flexible: bool, rack: b
 
 
 def _node(cursor: Cursor, translate: Translate, *, flexible: bool) -> tuple[bytes, int | None]:
-    """A node's new id, host and port, and the end of the old ones: None to remove it, empty bytes to keep it."""
+    """Reads and rewrites the id, host and port of a node.
+
+    Returns:
+        The new bytes, empty if the old ones stay; and the offset after the old ones, None if the node is removed.
+    """
     node_id = cursor.i32()
     host = cursor.text(compact=flexible) or b""
     port = cursor.i32()
@@ -110,13 +114,13 @@ def _find_coordinator(body: _Body, version: int, translate: Translate) -> bytes:
     first = cursor.at
     node, after = _node(cursor, translate, flexible=flexible)
     if after is None:
-        node = _nowhere(compact=flexible)
+        node = _no_node(compact=flexible)
     code = struct.pack(">h", _COORDINATOR_NOT_AVAILABLE) if after is None else body[error : error + 2]
     return b"".join((body[:error], code, body[error + 2 : first], node or body[first : cursor.at], body[cursor.at :]))
 
 
 def _with_coordinators(cursor: Cursor, translate: Translate) -> bytes:
-    data, kept = cursor.data, 0
+    data, copied = cursor.data, 0
     pieces: list[_Body] = []
     for _ in range(cursor.count(compact=True)):
         cursor.text(compact=True)  # group or transactional id
@@ -126,25 +130,26 @@ def _with_coordinators(cursor: Cursor, translate: Translate) -> bytes:
         cursor.text(compact=True)  # error message
         cursor.tags()
         if after is None:
-            pieces += (data[kept:first], _nowhere(compact=True), struct.pack(">h", _COORDINATOR_NOT_AVAILABLE))
-            kept = error + 2
+            pieces += (data[copied:first], _no_node(compact=True), struct.pack(">h", _COORDINATOR_NOT_AVAILABLE))
+            copied = error + 2
         elif node:
-            pieces += (data[kept:first], node)
-            kept = after
-    return b"".join((*pieces, data[kept:]))
+            pieces += (data[copied:first], node)
+            copied = after
+    return b"".join((*pieces, data[copied:]))
 
 
-def _nowhere(*, compact: bool) -> bytes:
+def _no_node(*, compact: bool) -> bytes:
+    """Id, host and port of "no coordinator"."""
     return struct.pack(">i", -1) + put_text(b"", compact=compact) + struct.pack(">i", -1)
 
 
 def _api_versions(body: _Body, version: int, translate: Translate) -> bytes:  # noqa: ARG001
-    # A broker sends every client the same response, which is the most expensive one to parse.
-    return (_offered_again if len(body) <= _REMEMBERED else _offered)(bytes(body), version)
+    # Cached, because a broker sends the same response to every client, and it is the most expensive one to parse.
+    return (_cached_allowed_versions if len(body) <= _LARGEST_CACHED else _allowed_versions)(bytes(body), version)
 
 
-def _offered(body: bytes, version: int) -> bytes:
-    """The versions that both the broker and the table have. The header never has tagged fields."""
+def _allowed_versions(body: bytes, version: int) -> bytes:
+    """The versions that both the broker and the table allow. The response header never has tagged fields."""
     cursor = Cursor(body)
     error = cursor.i16()
     if version == UNSUPPORTED:
@@ -152,15 +157,15 @@ def _offered(body: bytes, version: int) -> bytes:
     if error == _UNSUPPORTED_VERSION:
         version = 0
     flexible = version >= 3
-    offered: list[bytes] = []
+    allowed: list[bytes] = []
     for _ in range(cursor.count(compact=flexible)):
         key, oldest, newest = cursor.i16(), cursor.i16(), cursor.i16()
         if flexible:
             cursor.tags()
         newest = min(newest, HIGHEST.get(key, -1))
         if oldest <= newest:
-            offered.append(struct.pack(">hhh", key, oldest, newest) + (b"\0" if flexible else b""))
-    pieces = [struct.pack(">h", error), put_count(len(offered), compact=flexible), *offered]
+            allowed.append(struct.pack(">hhh", key, oldest, newest) + (b"\0" if flexible else b""))
+    pieces = [struct.pack(">h", error), put_count(len(allowed), compact=flexible), *allowed]
     if version >= 1:
         start = cursor.skip(4)  # throttle time
         pieces.append(bytes(cursor.data[start : cursor.at]))
@@ -169,7 +174,7 @@ def _offered(body: bytes, version: int) -> bytes:
     return b"".join(pieces)
 
 
-_offered_again: Final = lru_cache(maxsize=32)(_offered)
+_cached_allowed_versions: Final = lru_cache(maxsize=32)(_allowed_versions)
 
 
 def _known_tags(cursor: Cursor) -> bytes:

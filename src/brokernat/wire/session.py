@@ -22,7 +22,7 @@ from collections import deque
 from typing import Final
 
 from brokernat.wire import api
-from brokernat.wire.api import HIGHEST, called, why_refused
+from brokernat.wire.api import HIGHEST, refusal_reason, request_name
 from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
 from brokernat.wire.fields import Cursor
 from brokernat.wire.protocols import protocol_of_client
@@ -36,29 +36,29 @@ _LENGTH: Final = struct.Struct(">i")
 _FIRST_FLEXIBLE_PRODUCE: Final = 9
 _FIRST_TRANSACTIONAL_PRODUCE: Final = 3
 _TOKEN: Final = -1
-"""The API key of a token, which has no header."""
+"""Stands for the API key of a SASL token, which has no header."""
 _TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEARER": 2}
 _MOST_TOKENS: Final = 4
 
 
 class _Frames(ABC):
-    """One direction. `feed` forwards frames; `_open` decides about each by its first bytes."""
+    """One direction. `feed` forwards frames; `_begin_frame` decides by the first bytes of each what is sent."""
 
     def __init__(self) -> None:
-        self._left = 0
-        self._held = bytearray()
-        self._needed = 0
-        self._instead: bytes | None = None
+        self._remaining = 0
+        self._buffered = bytearray()
+        self._bytes_needed = 0
+        self._replacement: bytes | None = None
 
     @property
     def between_frames(self) -> bool:
         """Whether the last frame is complete and no byte of the next one has arrived."""
-        return not self._left and not self._held
+        return not self._remaining and not self._buffered
 
     @property
     def first_bytes(self) -> bytes:
         """The buffered bytes of a frame."""
-        return bytes(self._held[:16])
+        return bytes(self._buffered[:16])
 
     def feed(self, data: memoryview) -> list[Chunk]:
         """The bytes for the other side, including slices of `data`.
@@ -67,61 +67,62 @@ class _Frames(ABC):
             WireError: the connection must be closed. Bytes before the fault are not sent, either.
         """
         end = len(data)
-        if 0 < end <= self._left:
-            # The middle of a forwarded frame: most reads of a large one.
-            self._left -= end
+        if 0 < end <= self._remaining:
+            # The middle of a forwarded frame: the most frequent case for a large frame.
+            self._remaining -= end
             return [data]
         out: list[Chunk] = []
         at = start = 0
-        while self._held:
-            # A frame whose first bytes came with the last chunk, or one that is buffered until complete.
-            step = min(self._needed - len(self._held), end - at)
-            self._held += data[at : at + step]
+        while self._buffered:
+            # A frame whose first bytes arrived with the last chunk, or a frame that is buffered until complete.
+            step = min(self._bytes_needed - len(self._buffered), end - at)
+            self._buffered += data[at : at + step]
             at = start = at + step
-            if len(self._held) < self._needed:
+            if len(self._buffered) < self._bytes_needed:
                 return out
             # A copy, because a bytearray with an exported view cannot be resized.
-            size = self._open(memoryview(bytes(self._held)), 0)
+            size = self._begin_frame(memoryview(bytes(self._buffered)), 0)
             if size < 0:
-                self._needed = -size
+                self._bytes_needed = -size
                 continue
-            held, instead = self._held, self._instead
-            self._held, self._instead = bytearray(), None
-            out.append(held[:size] if instead is None else instead)
-            if size < len(held):
-                # A token, which has a shorter head than the expected message.
-                return out + self.feed(memoryview(bytes(held[size:]) + bytes(data[at:])))
-            self._left = size - len(held)
+            frame, replacement = self._buffered, self._replacement
+            self._buffered, self._replacement = bytearray(), None
+            out.append(frame[:size] if replacement is None else replacement)
+            if size < len(frame):
+                # A SASL token, which is shorter than the header of the expected message.
+                return out + self.feed(memoryview(bytes(frame[size:]) + bytes(data[at:])))
+            self._remaining = size - len(frame)
         while at < end:
-            if self._left:
-                step = min(self._left, end - at)
+            if self._remaining:
+                step = min(self._remaining, end - at)
                 at += step
-                self._left -= step
+                self._remaining -= step
                 continue
-            size = self._open(data, at)
+            size = self._begin_frame(data, at)
             if size < 0:
-                self._needed = -size
-                self._held += data[at:]
+                self._bytes_needed = -size
+                self._buffered += data[at:]
                 break
-            if self._instead is not None:
+            if self._replacement is not None:
                 if at > start:
                     out.append(data[start:at])
-                out.append(self._instead)
-                self._instead = None
+                out.append(self._replacement)
+                self._replacement = None
                 at = start = at + size
             else:
-                self._left = size
+                self._remaining = size
         if at > start:
             out.append(data[start:at])
         return out
 
     @abstractmethod
-    def _open(self, data: memoryview, at: int) -> int:
-        """Decide about the frame that begins at this position.
+    def _begin_frame(self, data: memoryview, at: int) -> int:
+        """Decide what is sent for the frame that begins at this position.
 
         Returns:
-            Its size including the length field; or, if more bytes are needed to decide, their number as a negative
-            value. `_instead` is set if other bytes are sent; then the frame is complete.
+            The size of the frame including the length field; or, if more bytes are needed to decide, the number of
+            needed bytes as a negative value. If other bytes are sent instead of the frame, `_replacement` is set, and
+            the frame is complete.
         """
 
 
@@ -129,17 +130,17 @@ class Session:
     """Both directions of one connection, and the requests in flight.
 
     Args:
-        translate: what the client is told of a broker.
+        translate: returns the endpoint that the client receives for a broker.
         max_frame: the largest request, and the largest response that is rewritten, in bytes.
-        begun: whether this is an idle connection on which requests were answered before.
+        had_request: whether the client has already sent requests, as on a connection from another process.
     """
 
-    def __init__(self, translate: Translate, max_frame: int, *, begun: bool = False) -> None:
+    def __init__(self, translate: Translate, max_frame: int, *, had_request: bool = False) -> None:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
         self._requests = _Requests(self._in_flight, self._sasl, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
-        self._requests.begun = begun
+        self._requests.had_request = had_request
         self.requests = self._requests.feed
         """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
@@ -151,9 +152,9 @@ class Session:
         return len(self._in_flight)
 
     @property
-    def begun(self) -> bool:
+    def had_request(self) -> bool:
         """Whether the client has sent a request."""
-        return self._requests.begun
+        return self._requests.had_request
 
     @property
     def between_requests(self) -> bool:
@@ -165,9 +166,9 @@ class Session:
         return not self._in_flight and self._requests.between_frames and self._responses.between_frames
 
     @property
-    def fresh(self) -> bool:
-        """Whether another session can take over this connection: it is idle, and no login is in progress."""
-        return self.begun and self.idle and not self._sasl.tokens_left
+    def transferable(self) -> bool:
+        """Whether another process can continue this connection: it is idle, and no login is in progress."""
+        return self.had_request and self.idle and not self._sasl.tokens_left
 
     @property
     def first_bytes(self) -> bytes:
@@ -176,7 +177,7 @@ class Session:
 
 
 class _Sasl:
-    """The exchange of tokens without a header: the number that the client may still send."""
+    """The exchange of SASL tokens without a header: counts the tokens that the client may still send."""
 
     def __init__(self) -> None:
         self.mechanism = ""
@@ -193,47 +194,47 @@ class _Requests(_Frames):
         self._in_flight = in_flight
         self._sasl = sasl
         self._max_frame = max_frame
-        self.begun = False
+        self.had_request = False
 
-    def _open(self, data: memoryview, at: int) -> int:
+    def _begin_frame(self, data: memoryview, at: int) -> int:
         if self._sasl.tokens_left and (token := self._token(data[at:])):
             return token
-        here = len(data) - at
-        if here < _LENGTH.size:
+        available = len(data) - at
+        if available < _LENGTH.size:
             return -_LENGTH.size
         length: int = _LENGTH.unpack_from(data, at)[0]
         size = length + _LENGTH.size
         if not _REQUEST.size <= size <= self._max_frame:
-            raise self._no_request(data[at:], f"a request of {length} bytes")
-        if here < _REQUEST.size:
+            raise self._invalid_request(data[at:], f"a request of {length} bytes")
+        if available < _REQUEST.size:
             return -_REQUEST.size
         _, key, version, correlation = _REQUEST.unpack_from(data, at)
         if not 0 <= version <= HIGHEST.get(key, -1):
             if key == api.API_VERSIONS and version > 0:
                 return self._unsupported(data[at:], size, correlation)
-            raise self._no_request(data[at:], f"{called(key, version)}: {why_refused(key)}")
+            raise self._invalid_request(data[at:], f"{request_name(key, version)}: {refusal_reason(key)}")
         if key == api.PRODUCE:
             try:
                 if not _acks(data[at : at + size], version):
                     return size
             except MessageError as error:
-                return self._more(data[at:], size, error)
+                return self._need_more(data[at:], size, error)
         elif key == api.SASL_HANDSHAKE and version == 0:
             try:
                 self._sasl.mechanism = _mechanism(data[at : at + size])
             except MessageError as error:
-                return self._more(data[at:], size, error)
-        self.begun = True
+                return self._need_more(data[at:], size, error)
+        self.had_request = True
         self._in_flight.append((correlation, key, version))
         return size
 
     def _token(self, data: memoryview) -> int:
-        """As `_open`; 0 if this is a request."""
+        """As `_begin_frame` for a SASL token; returns 0 if this is a request."""
         if len(data) < _LENGTH.size:
             return -_LENGTH.size
         length: int = _LENGTH.unpack_from(data)[0]
         if not 0 <= length <= self._max_frame - _LENGTH.size:
-            raise self._no_request(data, f"a SASL token of {length} bytes")
+            raise self._invalid_request(data, f"a SASL token of {length} bytes")
         if length and not self._sasl.first:
             if len(data) == _LENGTH.size:
                 return -_LENGTH.size - 1
@@ -252,23 +253,23 @@ class _Requests(_Frames):
         try:
             cursor.text(compact=False)  # client id
         except MessageError as error:
-            return self._more(data, size, error)
+            return self._need_more(data, size, error)
         if len(data) < size:
             return -size
         header = struct.pack(">ihhi", cursor.at - _LENGTH.size, api.API_VERSIONS, 0, correlation)
-        self._instead = header + bytes(data[_REQUEST.size : cursor.at])
-        self.begun = True
+        self._replacement = header + bytes(data[_REQUEST.size : cursor.at])
+        self.had_request = True
         self._in_flight.append((correlation, api.API_VERSIONS, UNSUPPORTED))
         return size
 
-    def _more(self, data: memoryview, size: int, error: MessageError) -> int:
-        """Requests a few more bytes of a header that is incomplete, so that little is buffered."""
+    def _need_more(self, data: memoryview, size: int, error: MessageError) -> int:
+        """As `_begin_frame` for an incomplete header: a few more bytes are needed, so that little is buffered."""
         if not error.short or len(data) >= size:
-            raise self._no_request(data, f"an unreadable request: {error}")
+            raise self._invalid_request(data, f"an unreadable request: {error}")
         return -min(size, len(data) + 64)
 
-    def _no_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
-        protocol = "" if self.begun else protocol_of_client(bytes(data[:16]))
+    def _invalid_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
+        protocol = "" if self.had_request else protocol_of_client(bytes(data[:16]))
         return DownstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 
 
@@ -282,30 +283,30 @@ class _Responses(_Frames):
         self._translate = translate
         self._max_frame = max_frame
 
-    def _open(self, data: memoryview, at: int) -> int:
+    def _begin_frame(self, data: memoryview, at: int) -> int:
         expected, key, version = self._in_flight[0] if self._in_flight else (0, 0, 0)
         if key == _TOKEN:
             return self._token(data[at:])
-        here = len(data) - at
-        if here < _RESPONSE.size:
+        available = len(data) - at
+        if available < _RESPONSE.size:
             return -_RESPONSE.size
         length, correlation = _RESPONSE.unpack_from(data, at)
         if not self._in_flight:
-            raise self._no_response(data[at:], "a response without a request")
+            raise self._invalid_response(data[at:], "a response without a request")
         size: int = length + _LENGTH.size
         if size < _RESPONSE.size:
-            raise self._no_response(data[at:], f"a response of {length} bytes")
+            raise self._invalid_response(data[at:], f"a response of {length} bytes")
         if correlation != expected:
-            raise self._no_response(data[at:], f"a response to request {correlation}, expected {expected}")
+            raise self._invalid_response(data[at:], f"a response to request {correlation}, expected {expected}")
         body = at + _RESPONSE.size
         if key in REWRITERS:
             if size > self._max_frame:
-                raise self._no_response(data[at:], f"a response of {length} bytes to {called(key, version)}")
-            if here < size:
+                raise self._invalid_response(data[at:], f"a response of {length} bytes to {request_name(key, version)}")
+            if available < size:
                 return -size
             self._rewrite(data[body : at + size], expected, key, version)
         elif key == api.SASL_HANDSHAKE and version == 0:
-            if here < _RESPONSE.size + 2:
+            if available < _RESPONSE.size + 2:
                 return -_RESPONSE.size - 2
             if not any(data[body : body + 2]):
                 self._sasl.begin()
@@ -317,7 +318,7 @@ class _Responses(_Frames):
             return -_LENGTH.size
         length: int = _LENGTH.unpack_from(data)[0]
         if length < 0:
-            raise self._no_response(data, f"a SASL token of {length} bytes")
+            raise self._invalid_response(data, f"a SASL token of {length} bytes")
         self._in_flight.popleft()
         return _LENGTH.size + length
 
@@ -325,10 +326,10 @@ class _Responses(_Frames):
         try:
             written = REWRITERS[key](body, version, self._translate)
         except MessageError as error:
-            raise UpstreamProtocolError(f"an unreadable response to {called(key, version)}: {error}") from None
-        self._instead = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
+            raise UpstreamProtocolError(f"an unreadable response to {request_name(key, version)}: {error}") from None
+        self._replacement = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
 
-    def _no_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
+    def _invalid_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
         protocol = protocol_of_client(bytes(data[:16]))
         return UpstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 

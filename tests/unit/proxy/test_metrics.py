@@ -10,7 +10,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-from brokernat.proxy.metrics import SERIES, Counters, _answer, metrics_socket
+from brokernat.proxy.metrics import SERIES, Counters, _response, metrics_socket
 
 
 def test_workers_add_up_and_a_new_one_begins_without_connections() -> None:
@@ -44,9 +44,9 @@ def test_the_text_has_help_type_and_value_of_every_series() -> None:
 
 def test_only_metrics_are_served() -> None:
     counters = Counters()
-    assert _answer(b"GET /metrics HTTP/1.1\r\n\r\n", counters).startswith(b"HTTP/1.1 200 OK\r\n")
-    assert _answer(b"GET / HTTP/1.1\r\n\r\n", counters).startswith(b"HTTP/1.1 404 Not Found\r\n")
-    assert _answer(b"\r\n\r\n", counters).startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert _response(b"GET /metrics HTTP/1.1\r\n\r\n", counters).startswith(b"HTTP/1.1 200 OK\r\n")
+    assert _response(b"GET / HTTP/1.1\r\n\r\n", counters).startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert _response(b"\r\n\r\n", counters).startswith(b"HTTP/1.1 404 Not Found\r\n")
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -65,7 +65,7 @@ def test_what_is_dialled() -> None:
     assert nodes.reachable(3) is None
     with pytest.raises(UnmappedEndpointError):
         nodes.reachable(2)
-    assert nodes.reachable_or_refused() == {1: Endpoint("gw", 9001), 2: None}
+    assert nodes.dial_targets() == {1: Endpoint("gw", 9001), 2: None}
     assert nodes.bootstrap(Endpoint("boot", 9092)) == Endpoint("gw", 8999)
     # A template needs a node id, and what no rule names can be dialled as it is.
     assert nodes.bootstrap(ONE) == ONE

@@ -61,7 +61,7 @@ def test_a_drained_connection_ends_behind_the_last_byte_of_its_response() -> Non
             broker.sendall(response(1, 30_000))
             assert relay._responses._read()
             assert relay.session.idle
-            assert relay._responses.waiting
+            assert relay._responses.unsent
             relay.drain()
             received = b""
             while part := await loop.sock_recv(client, 1 << 16):
@@ -81,9 +81,9 @@ def test_the_end_of_tls_waits_until_there_is_room_for_it() -> None:
             assert await asyncio.get_running_loop().sock_recv(broker, 100) == request(1)
             broker.sendall(response(1, size))
             assert relay._responses._read()
-            full = not relay._responses.waiting
+            full = not relay._responses.unsent
             relay.drain()
-            full = full and relay._responses._awaits_room
+            full = full and relay._responses._waits_for_room
             client.setblocking(True)
             received = b""
             while part := await asyncio.to_thread(client.recv, 1 << 16):

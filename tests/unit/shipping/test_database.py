@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Iterator[SpoolDatabase]:
 
 def test_what_is_written_is_found_by_the_next_holder_and_by_anybody(tmp_path: Path, file: SpoolDatabase) -> None:
     with file.transaction():
-        file.note(source="app.1", next=3)
+        file.store_meta(source="app.1", next=3)
         file.store(BLOCK)
         file.store_position(PLACE)
     assert file.block_after(6) == BLOCK
@@ -33,8 +33,12 @@ def test_what_is_written_is_found_by_the_next_holder_and_by_anybody(tmp_path: Pa
     file.close()
     again = SpoolDatabase(tmp_path)
     assert (again.last_block_id, again.positions()) == (7, [PLACE])
-    assert again.found == read_contents(tmp_path)
-    assert (again.found.noted, again.found.pending, again.found.held) == ({"source": "app.1", "next": 3}, 2, BLOCK.size)
+    assert again.initial == read_contents(tmp_path)
+    assert (again.initial.meta, again.initial.pending, again.initial.held) == (
+        {"source": "app.1", "next": 3},
+        2,
+        BLOCK.size,
+    )
     again.close()
 
 
@@ -85,7 +89,7 @@ def test_sqlite_s_errors_are_said_in_words(tmp_path: Path, file: SpoolDatabase) 
 def test_each_commit_is_synced_until_it_is_relaxed(file: SpoolDatabase) -> None:
     full, normal = 2, 1  # sqlite.org/pragma.html#pragma_synchronous
     ((before,),) = file._writer.execute("PRAGMA synchronous")
-    file.relax()
+    file.stop_syncing()
     ((after,),) = file._writer.execute("PRAGMA synchronous")
     assert (before, after) == (full, normal)
     assert (file._writer.execute("PRAGMA journal_mode").fetchone()[0], DATABASE) == ("wal", "spool.db")

@@ -61,7 +61,7 @@ def test_threads_with_ever_new_names_do_not_fill_the_memory() -> None:
     encoder = RecordEncoder()
     for number in range(3_000):
         encoder.encode(logging.makeLogRecord({"msg": "x", "threadName": f"worker-{number}"}))
-    assert len(encoder._known) <= 1_000
+    assert len(encoder._cached_origins) <= 1_000
 
 
 def test_the_same_words_of_another_record_are_not_taken_for_its_own() -> None:

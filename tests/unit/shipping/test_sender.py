@@ -370,24 +370,24 @@ def alone(sequence: int) -> RecordRange:
 
 def test_refused_records_come_apart_in_halves_the_first_to_be_taken_next() -> None:
     found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], dict.fromkeys(BLOCK.records, REFUSED))
-    assert found.apart == [[alone(3), alone(4), alone(5)], [alone(1), alone(2)]]
-    assert (found.again, found.trouble, found.rejection) == ([], None, None)
+    assert found.split == [[alone(3), alone(4), alone(5)], [alone(1), alone(2)]]
+    assert (found.retry, found.trouble, found.rejection) == ([], None, None)
 
 
 def test_a_record_that_is_refused_alone_is_rejected() -> None:
     found = sort_refused([alone(2)], {BLOCK.records[1]: REFUSED})
     assert found.rejection == Rejection("app.1", 2, "what INVALID_RECORD means (INVALID_RECORD)", BLOCK.records[1])
-    assert (found.apart, found.again) == ([], [])
+    assert (found.split, found.retry) == ([], [])
 
 
 def test_one_refused_among_others_is_tried_alone_before_it_is_rejected() -> None:
     found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], {BLOCK.records[3]: REFUSED})
-    assert (found.apart, found.rejection) == ([[alone(4)]], None)
+    assert (found.split, found.rejection) == ([[alone(4)]], None)
 
 
 def test_what_says_nothing_about_the_record_lets_it_be_sent_again() -> None:
     found = sort_refused([RecordRange(BLOCK, 1, BLOCK.records)], {BLOCK.records[0]: REFUSED, BLOCK.records[4]: AWAY})
-    assert (found.apart, found.again, found.trouble) == ([[alone(1)]], [alone(5)], AWAY)
+    assert (found.split, found.retry, found.trouble) == ([[alone(1)]], [alone(5)], AWAY)
 
 
 HQ = Destination("hq", "audit")

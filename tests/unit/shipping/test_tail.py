@@ -245,7 +245,7 @@ def test_positions_of_deleted_files_are_forgotten(log: Path, monkeypatch: pytest
     add(log, "two")
     reader.read()
     log.unlink()
-    monkeypatch.setattr(module, "_QUIET", -1)
+    monkeypatch.setattr(module, "_CLOSE_AFTER", -1)
     for _ in range(3):
         reader.read()
     assert reader.tail._open == {}

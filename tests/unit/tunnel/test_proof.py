@@ -4,7 +4,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.doctor.evidence import ApiVersions, ClusterMetadata, Connection, EndpointProbe, Identity
-from brokernat.tunnel.proof import ForwardedBroker, contradiction, silence
+from brokernat.tunnel.proof import ForwardedBroker, contradiction, unreachable_reason
 
 LOCAL = Endpoint("127.0.0.1", 20002)
 BROKER = ForwardedBroker(Endpoint("kafka-2", 9092), LOCAL, 2)
@@ -33,7 +33,10 @@ def test_only_a_contradiction_counts(seen: EndpointProbe, found: str | None) -> 
 
 
 def test_silence_names_the_stage_that_failed() -> None:
-    assert silence(answering(None)) is None
+    assert unreachable_reason(answering(None)) is None
     closed = EndpointProbe(str(LOCAL), "kafka-2", connect=Connection(()), complete=False)
-    assert silence(closed) == "no answer in time"
-    assert silence(EndpointProbe(str(LOCAL), "kafka-2", versions=ApiVersions("closed"))) == "first request: closed"
+    assert unreachable_reason(closed) == "no answer in time"
+    assert (
+        unreachable_reason(EndpointProbe(str(LOCAL), "kafka-2", versions=ApiVersions("closed")))
+        == "first request: closed"
+    )

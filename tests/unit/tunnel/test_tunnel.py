@@ -132,14 +132,14 @@ def test_a_forward_that_stays_closed_is_tried_ever_more_slowly_and_never_given_u
         def alive(self, _: Forward) -> bool:
             return False
 
-        def unit(self, forward: Forward) -> object:
+        def connection_key(self, forward: Forward) -> object:
             return forward
 
         def reason(self, _: Forward) -> str:
             return ""
 
-        def open(self, _: Forward, *, ask: bool) -> None:
-            assert not ask
+        def open(self, _: Forward, *, may_prompt: bool) -> None:
+            assert not may_prompt
             raise TunnelFailedError("refused")
 
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
@@ -148,9 +148,9 @@ def test_a_forward_that_stays_closed_is_tried_ever_more_slowly_and_never_given_u
     watched._report, watched._stop = events, threading.Event()
     pauses = (1, 2, 4, 8, 16, 30, 30)
     for pause in pauses:
-        watched._open_dead_again()
+        watched._reopen_dead()
         clock[0] += pause - 0.5
-        watched._open_dead_again()
+        watched._reopen_dead()
         clock[0] += 0.5
     assert events[1:] == [f"refused; again in {pause} s" for pause in pauses]
 

@@ -287,18 +287,18 @@ def test_a_broker_that_answers_a_token_before_it_is_sent() -> None:
 
 def test_another_session_can_go_on_between_requests_and_not_within_a_login() -> None:
     it = session()
-    assert not it.fresh
+    assert not it.transferable
     whole(it.requests, request(METADATA, 1, 5))
-    assert not it.fresh
+    assert not it.transferable
     whole(it.responses, response(5, struct.pack(">iii", 0, 0, 0)))
-    assert it.fresh
+    assert it.transferable
     assert whole(it.requests, request(METADATA, 1, 6)[:6]) == b""
-    assert not it.fresh
+    assert not it.transferable
     it = session()
     whole(it.requests, request(SASL_HANDSHAKE, 0, 7, struct.pack(">h", 5) + b"PLAIN"))
     whole(it.responses, response(7, b"\0\0"))
     assert it.idle
-    assert not it.fresh
+    assert not it.transferable
     whole(it.requests, frame(b"\0me\0secret"))
     whole(it.responses, frame(b""))
-    assert it.fresh
+    assert it.transferable
