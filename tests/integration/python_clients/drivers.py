@@ -65,6 +65,7 @@ class KafkaPython:
         self.version = f"kafka-python {kafka.__version__}"
         # Out of 3.x's poll, too, when the broker that is asked for the coordinator goes away.
         self.passing: tuple[type[Exception], ...] = (kafka.errors.KafkaConnectionError,)
+        _make_message_classes()
 
     def admin(self, cluster: Cluster, **conf: Any) -> Admin:
         from kafka import KafkaAdminClient
@@ -264,6 +265,19 @@ class _AioKafkaConsumer:
 
     def close(self) -> None:
         self._driver.run(self._client.stop())
+
+
+def _make_message_classes() -> None:
+    """In one thread: kafka-python 3.0.12 makes a class for a version of a response when it first reads one. Two clients
+    that do so at once may leave a dead reference to it, and then no client of the process gets that response."""
+    try:
+        from kafka.protocol.api_header import ResponseClassRegistry
+    except ImportError:
+        # kafka-python 2 has all its classes from the start.
+        return
+    for response in ResponseClassRegistry._response_class_registry.values():
+        for version in range(response.min_version, response.max_version + 1):
+            response[version]
 
 
 DRIVERS: Mapping[str, type[Driver]] = {"kafka-python": KafkaPython, "aiokafka": AioKafka}
