@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import Observation
 
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import ConfigError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.checkpoint.files import Files
+from brokernat.pipelines.references import copies
 from brokernat.pipelines.references import reference as module
 from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.held import HeldReference, hold
@@ -75,6 +78,31 @@ def test_the_version_follows_from_the_content_alone(life: Life) -> None:
     assert version("id,name\nc1,One\nc2,Other\n") != first
     assert version("id,name\nc1,One\nc2,Two\n") == first
     assert life.rows() == {"c1": "One", "c2": "Two"}
+
+
+@pytest.mark.parametrize("policy", ["fail", "first", "last"])
+def test_a_file_without_rows_is_a_version(spark: SparkSession, tmp_path: Path, policy: str) -> None:
+    life = Life(spark, tmp_path, duplicates=policy)
+    life.write("id,name\n")
+    assert life.rows() == {}
+    assert life.table.held(spark)
+    life.write("id,name\nc1,One\n")
+    assert life.rows() == {"c1": "One"}
+
+
+def test_a_version_is_the_same_if_spark_loses_its_event_of_the_write(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life.write("id,name\nc1,One\nc2,\n")
+    told = life.table.current(life.spark, "string")
+    never = Event()
+    monkeypatch.setattr(Observation, "get", property(lambda _: never.wait()))
+    monkeypatch.setattr(copies, "_EVENT_SECONDS", 0.1)
+    try:
+        untold = life.new_table(folder=str(life.folder / "other")).current(life.spark, "string")
+    finally:
+        never.set()
+    assert (untold.id, untold.rows) == (told.id, told.rows)
 
 
 @pytest.mark.parametrize(

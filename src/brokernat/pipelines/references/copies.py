@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from brokernat.pipelines.checkpoint.files import Files
@@ -17,7 +20,10 @@ from brokernat.pipelines.references.source import SourceVersion
 from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, Observation, SparkSession
+
+_EVENT_SECONDS = 10.0
+"""How long Spark's event of a finished write is waited for; it takes milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +73,43 @@ class Content:
     identity: str
 
     @classmethod
-    def of(cls, copy: DataFrame) -> Content:
-        """Reads a copy once."""
-        from pyspark.sql import functions as F  # noqa: N812
+    def written(cls, rows: DataFrame, folder: str) -> tuple[Content, DataFrame]:
+        """Writes rows to a folder as Parquet, replacing what it has. Returns their content, and the rows of the folder.
 
-        hashed = F.xxhash64(*(quoted(column) for column in copy.columns))
-        # Sum and XOR do not depend on the order of rows; readers of files guarantee no order.
-        sums = F.sum(hashed.cast("decimal(38,0)")).alias("sum"), F.bit_xor(hashed).alias("xor")
-        found = copy.agg(F.count(F.lit(1)).alias("rows"), *sums).first()
-        assert found is not None  # noqa: S101 - an aggregate without groups has one row
+        Spark computes the digest while it writes, which saves a read of the copy.
+        """
+        from pyspark.sql import Observation
+
+        observation, sums = Observation(), _sums(rows.columns)
+        rows.observe(observation, *sums).write.mode("overwrite").parquet(folder)
+        # With an explicit schema, Spark opens no file to plan the read.
+        copy = rows.sparkSession.read.schema(rows.schema).parquet(folder)
+        found = _observed(observation) or copy.agg(*sums).collect()[0].asDict()
         schema = copy.schema.json()
         text = f"{schema}|{found['rows']}|{found['sum']}|{found['xor']}"
-        return cls(found["rows"], schema, hashlib.sha256(text.encode()).hexdigest()[:12])
+        return cls(found["rows"], schema, hashlib.sha256(text.encode()).hexdigest()[:12]), copy
+
+
+def _sums(columns: Sequence[str]) -> tuple[Column, ...]:
+    """Aggregates that do not depend on the order of rows; readers of files guarantee no order."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    hashed = F.xxhash64(*(quoted(column) for column in columns))
+    return (
+        F.count(F.lit(1)).alias("rows"),
+        F.sum(hashed.cast("decimal(38,0)")).alias("sum"),
+        F.bit_xor(hashed).alias("xor"),
+    )
+
+
+def _observed(observation: Observation) -> dict[str, Any] | None:
+    """What Spark has observed; None if it does not tell, because its queue of events was full and dropped this one."""
+    answers: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    Thread(target=lambda: answers.put(observation.get), daemon=True).start()
+    try:
+        return answers.get(timeout=_EVENT_SECONDS)
+    except Empty:
+        return None
 
 
 class Copies:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.functions import call
 from brokernat.clients.spark.session import ClassicSession
-from brokernat.pipelines.query import plan_inside
 from brokernat.pipelines.steps.enrich import by_key
 from brokernat.pipelines.steps.envelope import quoted
 
@@ -70,8 +69,7 @@ def hold(spark: SparkSession, frame: DataFrame, key: str, *, version: str, rows:
         return None
     one_row = spark.range(1).select(F.col("id").cast(kind).alias("id"))
     joined = one_row.join(F.broadcast(table), one_row["id"] == table[table.columns[0]], "left")
-    joined.collect()
-    relation = _broadcast(joined._jdf.queryExecution().executedPlan())  # noqa: SLF001 - Python has no access to plans
+    relation = _broadcast(_prepared(session, joined))
     if relation is None:
         return None
     name = f"{version}-{uuid.uuid4().hex[:8]}"
@@ -86,12 +84,17 @@ def _memory(session: ClassicSession) -> int:
     return driver if session.is_local else min(driver, session.executor_memory)
 
 
+def _prepared(session: ClassicSession, frame: DataFrame) -> Any:
+    """The plan of a frame without adaptive execution, which would plan while it runs: as Spark prepares a subquery."""
+    executions: Any = session.jvm.org.apache.spark.sql.execution
+    java: Any = frame._jdf  # noqa: SLF001 - Python has no access to plans
+    return executions.QueryExecution.prepareExecutedPlan(java.sparkSession(), java.queryExecution().sparkPlan())
+
+
 def _broadcast(plan: Any) -> Any:
     """The table of a plan's broadcast join; None if Spark planned another join."""
     if plan.getClass().getSimpleName() == "BroadcastExchangeExec":
         return plan.executeBroadcast()
-    if inner := plan_inside(plan):
-        return _broadcast(inner)
     children = plan.children()
     tables = (_broadcast(children.apply(index)) for index in range(children.size()))
     return next((table for table in tables if table is not None), None)

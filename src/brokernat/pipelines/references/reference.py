@@ -228,11 +228,8 @@ class ReferenceTable:
     def _load(self, spark: SparkSession, version: SourceVersion, key_type: str) -> Content:
         try:
             rows = self._rules.rows(self._source.load(spark, version), key_type)
-            rows.write.mode("overwrite").parquet(self._copies.staged)
+            content, copy = Content.written(rows, self._copies.staged)
             self._source.verify(spark, version)
-            # With an explicit schema, Spark opens no file to plan the read.
-            copy = spark.read.schema(rows.schema).parquet(self._copies.staged)
-            content = Content.of(copy)
             if self._current and self._read_in_this_run:
                 self._refuse_incomplete(copy.columns, content.rows, self._current)
             if self.section.duplicates == "fail":
