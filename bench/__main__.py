@@ -10,6 +10,7 @@ BENCHES = (
     "bench.tunnel",
     "bench.pipelines",
     "bench.pipelines.against_hand",
+    "bench.pipelines.start",
     "bench.shipping",
     "bench.doctor",
 )

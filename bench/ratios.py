@@ -8,9 +8,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 _RESAMPLES = 10_000
 _SEED = 1
+_Run = TypeVar("_Run")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def _resampled(forks: Sequence[Sequence[float]], generator: random.Random) -> li
     return [value for fork in drawn for value in generator.choices(fork, k=len(fork))]
 
 
-def in_turns(runs: Sequence[Callable[[], float]], rounds: int) -> Iterator[list[float]]:
+def in_turns(runs: Sequence[Callable[[], _Run]], rounds: int) -> Iterator[list[_Run]]:
     """`rounds` rounds of all runs, every second one in reverse; each is given in the order of `runs`."""
     indices = list(range(len(runs)))
     for number in range(rounds):

@@ -61,14 +61,14 @@ def main() -> int:
         world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
         for topic in (TAGS, DEAD_LETTERS):
             world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
-        _write_first_order(world.hq.direct)
-        with _running(_command(Path(place), world.hq, world.local, wanted)):
+        write_first_order(world.hq.direct)
+        with running(command(Path(place), world.hq, world.local, wanted)):
             latencies = _measure(world.hq.direct, world.local.cluster, wanted)
     goals = wanted.mode == "realtime" and wanted.side == "pipeline"
     return 0 if latencies and _report(latencies, goals=goals) else 1
 
 
-def _command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: argparse.Namespace) -> list[str]:
+def command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: argparse.Namespace) -> list[str]:
     """What a user of either side types."""
     mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
     source = hq.cluster if wanted.through_gateway else hq.direct
@@ -83,9 +83,9 @@ def _command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: arg
 
 
 @contextlib.contextmanager
-def _running(command: list[str]) -> Iterator[None]:
+def running(words: list[str]) -> Iterator[None]:
     """A side for the block; what it prints goes to standard error."""
-    process = subprocess.Popen([sys.executable, *command], stdout=sys.stderr, start_new_session=True)
+    process = subprocess.Popen([sys.executable, *words], stdout=sys.stderr, start_new_session=True)
     try:
         yield
     finally:
@@ -107,9 +107,7 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
         }
     )
     consumer.assign([TopicPartition(TAGS, number, 0) for number in range(wanted.partitions)])
-    began = time.monotonic()
     wait_until(lambda: consumer.poll(0.1) is not None, "the first tag", timeout=_START_SECONDS)
-    say(f"first tag   {time.monotonic() - began:.1f} s after the command")
     fork = get_context("spawn")
     producing = fork.Process(target=_produce, args=(servers(hq), wanted.rate, wanted.customers), daemon=True)
     producing.start()
@@ -130,7 +128,8 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
         consumer.close()
 
 
-def _write_first_order(hq: Cluster) -> None:
+def write_first_order(hq: Cluster) -> None:
+    """What the first tag is made of."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": servers(hq)})

@@ -104,14 +104,14 @@ def rows_read(query: StreamingQuery) -> int | None:
     while plans:
         leaves = plans.pop().collectLeaves()
         for leaf in (leaves.apply(index) for index in range(leaves.size())):
-            if inner := plan_inside(leaf):
+            if inner := _plan_inside(leaf):
                 plans.append(inner)
             elif leaf.getClass().getSimpleName() == "MicroBatchScanExec":
                 rows += int(leaf.metrics().apply("numOutputRows").value())
     return rows or None
 
 
-def plan_inside(node: Any) -> Any | None:
+def _plan_inside(node: Any) -> Any | None:
     """The plan inside a node of adaptive execution; None for other nodes."""
     name = node.getClass().getSimpleName()
     if name == "AdaptiveSparkPlanExec":
