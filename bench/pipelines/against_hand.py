@@ -28,7 +28,8 @@ from brokernat.config import Cluster
 from brokernat.render import Forward
 from brokernat.testbed import LoopbackWorld, Record
 
-_PIECE = 4_000
+_BATCH_RECORDS = 1_000
+"""Of each partition in one write of orders."""
 _BROKEN_EVERY = 200
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -139,8 +140,8 @@ def prepare(world: LoopbackWorld, source: Cluster, folder: Path, wanted: argpars
     world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
     world.local.create_topic(TAGS, partitions=4, replicas=1, configs=small)
     world.local.create_topic(DEAD_LETTERS, partitions=4, replicas=1, configs=small)
-    piece = [_order(number, wanted.reference) for number in range(_PIECE)]
-    for first in range(0, wanted.records, _PIECE):
+    piece = [_order(number, wanted.reference) for number in range(_BATCH_RECORDS * wanted.partitions)]
+    for first in range(0, wanted.records, len(piece)):
         world.hq.write(ORDERS, piece[: wanted.records - first])
     changes = {"transform": "my_tags:tag"} if wanted.transform else {}
     (folder / "my_tags.py").write_text(_TRANSFORM)

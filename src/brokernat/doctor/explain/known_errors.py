@@ -39,6 +39,8 @@ _LONG = 1500
 _WORDS, _WORDS_AFTER_NAME = 9, 4
 _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
 _HEAD = 120
+# Spring names a listener's thread after its class and a number.
+_THREAD = re.compile(r"[\w.]+#\d")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
 # What a connector reports about its other system (database, object store), not about Kafka.
@@ -57,7 +59,7 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     wording, seen = wording_of(line), -1
     for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):
         # Of several at one place the longest counts, which comes first.
-        if at != seen and line.startswith(text, at) and _may_stand(text, line):
+        if at != seen and line.startswith(text, at) and _may_stand(text, line, at):
             seen = at
             if known.borrowed and _is_other_systems(line, at):
                 continue
@@ -103,9 +105,11 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
     return cut[:1] if len({known.key for _, _, known in cut}) == 1 else []
 
 
-def _may_stand(text: str, line: str) -> bool:
-    """Whether the text counts here: a package only as the logger of a warning or an error, not in a stack frame."""
-    return not text.endswith(".") or bool(_TROUBLE.search(line, 0, _HEAD))
+def _may_stand(text: str, line: str, at: int) -> bool:
+    """Whether the text counts at this position: a package only as the logger of a warning or an error, not in a stack
+    frame or in the name of a thread.
+    """
+    return not text.endswith(".") or (bool(_TROUBLE.search(line, 0, _HEAD)) and not _THREAD.match(line, at))
 
 
 def _is_other_systems(line: str, at: int) -> bool:
