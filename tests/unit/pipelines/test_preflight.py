@@ -74,6 +74,7 @@ def test_the_round_trip_chooses_the_settings_and_each_is_shown_with_its_reason(
     shown = dict(result.message.split(": ", 1) for result in settings)
     assert shown[f"max.poll.records={records}"].startswith("Spark requests the beginning and the end")
     assert shown["max.partition.fetch.bytes=7"] == "from `client`"
+    assert shown["fetch.max.wait.ms=50"].endswith("a batch that reads to the end of a partition waits half a second")
     assert all(shown.values())
 
 

@@ -77,6 +77,13 @@ SETTINGS: dict[Role | None, tuple[Setting, ...]] = {
         Setting(
             "max.partition.fetch.bytes", str(4 << 20), str(16 << 20), "one response of the broker fills such a poll"
         ),
+        Setting(
+            "fetch.max.wait.ms",
+            "50",
+            "50",
+            "after a poll the client already asks for more, and the broker answers Spark's requests only after that: "
+            "with Kafka's 500 ms, a batch that reads to the end of a partition waits half a second",
+        ),
     ),
     Role.SINK: (
         *_BOTH_ENDS,
