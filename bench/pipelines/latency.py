@@ -15,9 +15,8 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from multiprocessing import get_context
@@ -25,15 +24,16 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from bench.agent.jvms import CLIENT
-from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, Work
-from bench.pipelines.sides import BROKERS, servers, write_files
+from bench.pipelines.job import ORDERS, PIPELINE, TAGS, Work
+from bench.pipelines.sides import servers, world_of_orders, write_files
 from bench.report import describe_machine, keep_files_in_memory, say
 
 from brokernat.config import Cluster
-from brokernat.testbed import LoopbackWorld, RunningCluster
+from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.place import wait_until
 
-_START_SECONDS = 600
+START_SECONDS = 600
+"""The longest time until the first tag."""
 _PAUSE_MS = 50.0
 """A latency from which on a record has met the end of an epoch."""
 
@@ -54,32 +54,46 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    with (
-        LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
-        tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
-    ):
-        world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
-        for topic in (TAGS, DEAD_LETTERS):
-            world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
+    with world_of_orders(wanted.partitions) as (world, place):
         write_first_order(world.hq.direct)
-        with running(command(Path(place), world.hq, world.local, wanted)):
+        mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
+        source = world.hq.cluster if wanted.through_gateway else world.hq.direct
+        if wanted.side == "hand":
+            words = by_hand(place, world, wanted.partitions, wanted.customers)
+        else:
+            words = by_pipeline(place, source, world, wanted.partitions, wanted.customers, mode, wanted.conf)
+        with running(words):
             latencies = _measure(world.hq.direct, world.local.cluster, wanted)
     goals = wanted.mode == "realtime" and wanted.side == "pipeline"
     return 0 if latencies and _report(latencies, goals=goals) else 1
 
 
-def command(place: Path, hq: RunningCluster, local: RunningCluster, wanted: argparse.Namespace) -> list[str]:
-    """What a user of either side types."""
-    mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
-    source = hq.cluster if wanted.through_gateway else hq.direct
-    write_files(place, source, local.direct, wanted.customers, None, mode)
-    master = f"local[{wanted.partitions},4]"
-    if wanted.side == "hand":
-        work = Work(str(place), master, servers(hq.direct), servers(local.direct), None, transform=False)
-        return [str(Path(__file__).with_name("job.py")), "stream", json.dumps(asdict(work))]
-    settings = ["spark.ui.enabled=false", "spark.driver.memory=3g", *wanted.conf]
+def by_hand(place: Path, world: LoopbackWorld, partitions: int, customers: int) -> list[str]:
+    """The command of the job by hand, with a task slot for each partition; `place` has its files and its state."""
+    write_files(place, world.hq.direct, world.local.direct, customers, None, {})
+    master, source, sink = _master(partitions), servers(world.hq.direct), servers(world.local.direct)
+    work = Work(str(place), master, source, sink, None, transform=False)
+    return [str(Path(__file__).with_name("job.py")), "stream", json.dumps(asdict(work))]
+
+
+def by_pipeline(
+    place: Path,
+    source: Cluster,
+    world: LoopbackWorld,
+    partitions: int,
+    customers: int,
+    mode: dict[str, str],
+    settings: Sequence[str] = (),
+) -> list[str]:
+    """What a user of the pipeline types: the same, with the pipeline's mode and Spark settings (NAME=VALUE)."""
+    write_files(place, source, world.local.direct, customers, None, mode)
     run = ["-m", "brokernat", "pipeline", "run", PIPELINE, "--config", str(place / "brokernat.yaml")]
-    return [*run, "--master", master, *(word for setting in settings for word in ("--conf", setting))]
+    settings = ["spark.ui.enabled=false", "spark.driver.memory=3g", *settings]
+    return [*run, "--master", _master(partitions), *(word for setting in settings for word in ("--conf", setting))]
+
+
+def _master(partitions: int) -> str:
+    return f"local[{partitions},4]"
 
 
 @contextlib.contextmanager
@@ -107,7 +121,7 @@ def _measure(hq: Cluster, local: Cluster, wanted: argparse.Namespace) -> list[tu
         }
     )
     consumer.assign([TopicPartition(TAGS, number, 0) for number in range(wanted.partitions)])
-    wait_until(lambda: consumer.poll(0.1) is not None, "the first tag", timeout=_START_SECONDS)
+    wait_until(lambda: consumer.poll(0.1) is not None, "the first tag", timeout=START_SECONDS)
     fork = get_context("spawn")
     producing = fork.Process(target=_produce, args=(servers(hq), wanted.rate, wanted.customers), daemon=True)
     producing.start()

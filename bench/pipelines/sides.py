@@ -1,18 +1,34 @@
 """What both sides of a bench read: the customers, and brokernat.yaml of the pipeline that does the work of the job."""
 
+import contextlib
 import json
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, SCHEMA, TAGS
 
 from brokernat.config import Cluster
-from brokernat.testbed import ClusterOptions
+from brokernat.testbed import ClusterOptions, LoopbackWorld
 
 BROKERS: Final = ClusterOptions(
     brokers=1, jvm_options=("-XX:TieredStopAtLevel=4",), broker_properties={"compression.type": "producer"}
 )
 """One a side, and compiled as brokers are: those of the testbed start fast, and would have most of this machine."""
+
+
+@contextlib.contextmanager
+def world_of_orders(partitions: int) -> Iterator[tuple[LoopbackWorld, Path]]:
+    """Both clusters with the topics, each of as many partitions, and a folder for what the sides read and write."""
+    with (
+        LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
+        tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
+    ):
+        world.hq.create_topic(ORDERS, partitions=partitions, replicas=1)
+        for topic in (TAGS, DEAD_LETTERS):
+            world.local.create_topic(topic, partitions=partitions, replicas=1)
+        yield world, Path(place)
 
 
 def write_files(

@@ -1,7 +1,7 @@
 """How long a start takes, from the command to the first tag: `python -m bench.pipelines.start`, with README.md.
 
 Rounds of the job by hand, a pipeline with a new reference, and the same pipeline again, whose reference is known, in
-both modes. An order waits in the source before each start.
+both modes. An order waits in the source before each start, and the process is killed at its first tag.
 """
 
 import argparse
@@ -12,16 +12,15 @@ from functools import partial
 from pathlib import Path
 
 from bench.agent.jvms import CLIENT
-from bench.pipelines.job import DEAD_LETTERS, ORDERS, TAGS
-from bench.pipelines.latency import command, running, write_first_order
-from bench.pipelines.sides import BROKERS
+from bench.pipelines.job import TAGS
+from bench.pipelines.latency import START_SECONDS, by_hand, by_pipeline, running, write_first_order
+from bench.pipelines.sides import world_of_orders
 from bench.ratios import in_turns, interval
 from bench.report import describe_machine, keep_files_in_memory, say, verdict
 
 from brokernat.testbed import LoopbackWorld
 from brokernat.testbed.place import wait_until
 
-_START_SECONDS = 600
 _GOAL_SECONDS = 4.0
 _MODES = ("micro-batch", "realtime")
 _STARTS = ("new reference", "known reference")
@@ -36,23 +35,18 @@ def main() -> int:
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    with (
-        LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
-        tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
-    ):
-        world.hq.create_topic(ORDERS, partitions=wanted.partitions, replicas=1)
-        for topic in (TAGS, DEAD_LETTERS):
-            world.local.create_topic(topic, partitions=wanted.partitions, replicas=1)
-        sides = [partial(_starts, world, Path(place), wanted, mode) for mode in (None, *_MODES)]
+    with world_of_orders(wanted.partitions) as (world, place):
+        sides = [partial(_starts, world, place, wanted, mode) for mode in (None, *_MODES)]
         return 0 if _report(list(in_turns(sides, wanted.rounds))) else 1
 
 
 def _starts(world: LoopbackWorld, place: Path, wanted: argparse.Namespace, mode: str | None) -> list[float]:
-    """Seconds of two starts in the same folder; of the job by hand if there is no mode."""
+    """Seconds of each of `_STARTS`, in one folder; of the job by hand if there is no mode."""
     folder = Path(tempfile.mkdtemp(dir=place))
-    side = {"side": "pipeline" if mode else "hand", "mode": mode or "micro-batch"}
-    described = {**vars(wanted), **side, "epoch": None, "through_gateway": False, "conf": []}
-    words = command(folder, world.hq, world.local, argparse.Namespace(**described))
+    if mode is None:
+        words = by_hand(folder, world, wanted.partitions, wanted.customers)
+    else:
+        words = by_pipeline(folder, world.hq.direct, world, wanted.partitions, wanted.customers, {"mode": mode})
     return [_first_tag(world, words) for _ in _STARTS]
 
 
@@ -63,7 +57,7 @@ def _first_tag(world: LoopbackWorld, words: list[str]) -> float:
     write_first_order(world.hq.direct)
     before, began = tags(), time.monotonic()
     with running(words):
-        wait_until(lambda: tags() > before, "the first tag", timeout=_START_SECONDS)
+        wait_until(lambda: tags() > before, "the first tag", timeout=START_SECONDS)
         return time.monotonic() - began
 
 

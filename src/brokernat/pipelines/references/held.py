@@ -1,8 +1,9 @@
 """References in the memory of every executor, for as long as a version is current.
 
 For each batch of a stream, Spark builds the table of a broadcast join again: it reads the reference and sends it to
-executors while tasks wait. Here one Spark broadcast join builds the table once per version, and a function looks up
-keys in it (`LookupFunction.java`). Spark joins references that are too large or have a key of another type.
+executors while tasks wait. Here Spark plans one broadcast join per version, only the table of it is built, and a
+function looks up keys in that (`LookupFunction.java`). Spark joins references that are too large or have a key of
+another type.
 """
 
 from __future__ import annotations
