@@ -51,7 +51,7 @@ def test_what_is_read_is_written_again(envelopes: Callable[..., DataFrame]) -> N
 
 
 def rows(spark: SparkSession, *columns: str) -> DataFrame:
-    source = "named_struct('coordinates', 'c/orders/0/0', 'topic', 'orders', 'partition', 0, 'offset', 0L, "
+    source = "named_struct('cluster', 'c', 'topic', 'orders', 'partition', 0, 'offset', 0L, "
     source += "'timestamp', timestamp'2026-01-01', 'key', x'6b', 'headers', "
     source += "cast(array() as array<struct<key: string, value: binary>>)) AS brokernat_src"
     nothing = "cast(null as struct<kind: string, message: string>) AS brokernat_fault", "x'' AS brokernat_value"

@@ -37,11 +37,11 @@ from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.counting import count_faults, count_transformed
 from brokernat.pipelines.steps.envelope import (
     CONNECT_PREFIX,
-    COORDINATES,
     REPLAY_HEADER,
     SOURCE_HEADER,
     TIMESTAMP_HEADER,
     FaultKind,
+    coordinates_text,
     envelop,
 )
 from brokernat.pipelines.steps.plan import without_fault
@@ -258,16 +258,16 @@ class _Replay:
     def _write(self, decoded: DataFrame, transformed: DataFrame) -> None:
         from pyspark.sql import functions as F  # noqa: N812
 
-        found = without_fault(decoded).select(f"{COORDINATES}.coordinates").toLocalIterator()
-        coordinates = tuple(sorted(row["coordinates"] for row in found))
+        found = without_fault(decoded).select(coordinates_text().alias("src")).toLocalIterator()
+        replayed = tuple(sorted(row["src"] for row in found))
         ends = self._sink.end_offsets(self._prepared.pipeline.sink.topic)
-        self._ledger.begin(BegunChunk(coordinates, ends))
+        self._ledger.begin(BegunChunk(replayed, ends))
         tags = self._plan.tags(transformed)
         replay_header = F.array(
             F.struct(F.lit(REPLAY_HEADER).alias("key"), F.lit(self._began).cast("binary").alias("value"))
         )
         write(tags.withColumn("headers", F.concat("headers", replay_header)), self._options)
-        self._ledger.enter(coordinates)
+        self._ledger.enter(replayed)
 
     def _read(self, topic: str, begin: Mapping[int, int], end: Mapping[int, int]) -> DataFrame:
         # A partition that was added after `begin` was read starts at its first offset.

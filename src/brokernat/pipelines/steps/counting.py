@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FaultKind
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FaultKind, coordinates_text
 from brokernat.text import counted
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def count_transformed(transformed: DataFrame, records: int, *, transform: str) -
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    text = F.col(f"{COORDINATES}.coordinates")
-    row = transformed.agg(F.count(F.lit(1)).alias("rows"), F.count(text).alias("known")).first()
+    known = F.count(f"{COORDINATES}.cluster")
+    row = transformed.agg(F.count(F.lit(1)).alias("rows"), known.alias("known")).first()
     assert row is not None  # noqa: S101 - an aggregate without groups has one row
     rows, orphans = int(row["rows"]), int(row["rows"] - row["known"])
     if orphans:
@@ -117,7 +117,7 @@ def count_transformed(transformed: DataFrame, records: int, *, transform: str) -
             f"transform `{transform}` returned {counted(orphans, 'row')} without `{COORDINATES}`, of {rows}",
             hint=f"an outer join or a union adds rows without a record; keep the column `{COORDINATES}` unchanged",
         )
-    repeated = transformed.groupBy(text.alias("src")).count().where("count > 1")
+    repeated = transformed.groupBy(coordinates_text().alias("src")).count().where("count > 1")
     examples = repeated.orderBy("src").limit(_EXAMPLES).collect() if rows else []
     if examples or rows > records:
         shown = ", ".join(f"{row['src']} ({row['count']} times)" for row in examples)

@@ -45,19 +45,24 @@ def envelop(records: DataFrame, cluster_id: str) -> DataFrame:
         cluster_id: Kafka's id of the source cluster; the cluster's name in the file may be changed.
 
     Returns:
-        `brokernat_src`, a struct of coordinates, topic, partition, offset, timestamp, key, headers; `brokernat_value`.
+        `brokernat_src`, a struct of cluster, topic, partition, offset, timestamp, key, headers; `brokernat_value`.
     """
     from pyspark.sql import functions as F  # noqa: N812 - PySpark's own convention
 
-    coordinates = F.concat_ws(
-        "/", F.lit(cluster_id), F.col("topic"), F.col("partition").cast("string"), F.col("offset").cast("string")
-    )
     # Spark returns null for a record without headers, and concat() with a null returns null.
     headers = F.coalesce(F.col("headers"), F.array().cast("array<struct<key:string,value:binary>>"))
     envelope = F.struct(
-        coordinates.alias("coordinates"), "topic", "partition", "offset", "timestamp", "key", headers.alias("headers")
+        F.lit(cluster_id).alias("cluster"), "topic", "partition", "offset", "timestamp", "key", headers.alias("headers")
     )
     return records.select(envelope.alias(COORDINATES), F.col("value").alias(VALUE))
+
+
+def coordinates_text() -> Column:
+    """The coordinates of a row as in its header: cluster/topic/partition/offset."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    parts = (F.col(f"{COORDINATES}.{name}").cast("string") for name in ("cluster", "topic", "partition", "offset"))
+    return F.concat_ws("/", *parts)
 
 
 def quoted(name: str) -> str:

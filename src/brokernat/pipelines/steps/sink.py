@@ -20,7 +20,7 @@ from brokernat.clients.spark.session import ClassicSession
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FAULT_TYPE, KEPT, SOURCE_HEADER, VALUE, quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FAULT_TYPE, KEPT, SOURCE_HEADER, TIMESTAMP_HEADER, VALUE, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -88,9 +88,10 @@ def kafka_records(
     tag: Column | None = None,
     faults: bool = True,
 ) -> DataFrame:
-    """Rows for the Kafka sink: topic, key, value, headers, and the kind of a dead letter's fault as `cause`.
+    """Rows for the Kafka sink: topic, key, value, headers, source, source_timestamp, cause; see `RecordFunction.java`.
 
-    The sink counts by `cause` and does not write it. See `RecordFunction.java`.
+    `source` (the coordinates) and `source_timestamp` (milliseconds since 1970) are two more headers. The sink counts by
+    `cause`, the kind of a dead letter's fault, and does not write it.
 
     Args:
         rows: with `brokernat_src`.
@@ -109,7 +110,18 @@ def kafka_records(
     settings = (pipeline, sink.topic, sink.dead_letters, time_zone(rows.sparkSession))
     # A separate step, because Spark would compute an expression again for each column that uses it.
     records = rows.select(call(rows.sparkSession, "record", settings, *arguments).alias(_RECORD))
-    return records.select(*(F.col(f"{_RECORD}.{column}") for column in ("topic", "key", "value", "headers", "cause")))
+    return records.select(f"{_RECORD}.*")
+
+
+def for_sparks_sink(rows: DataFrame) -> DataFrame:
+    """The same rows with all headers in `headers`, for the sink of Spark itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    values = {SOURCE_HEADER: F.col("source"), TIMESTAMP_HEADER: F.col("source_timestamp").cast("string")}
+    ours = (
+        F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in values.items()
+    )
+    return rows.withColumn("headers", F.concat("headers", F.array(*ours)))
 
 
 def _is_encoded(declared: DataType) -> bool:
@@ -221,8 +233,7 @@ def largest(rows: DataFrame, count: int = 3) -> list[str]:
     from pyspark.sql import functions as F  # noqa: N812
 
     size = F.octet_length("value") + F.coalesce(F.octet_length("key"), F.lit(0))
-    source = F.filter("headers", lambda header: header["key"] == SOURCE_HEADER)[0]["value"].cast("string")
-    sizes = rows.select("topic", source.alias("source"), F.coalesce(size, F.lit(0)).alias("size"))
+    sizes = rows.select("topic", "source", F.coalesce(size, F.lit(0)).alias("size"))
     return [
         f"{row['topic']} <- {row['source']} ({row['size']} bytes)"
         for row in sizes.orderBy(F.desc("size")).limit(count).collect()

@@ -2,6 +2,7 @@ package io.brokernat.spark;
 
 import com.fasterxml.jackson.core.JsonEncoding;
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.io.SerializedString;
@@ -25,10 +26,12 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Encodes a row as JSON in UTF-8 like {@code to_json}, with nulls; times have six digits after the second.
  *
- * <p>Avoids the steps of {@code to_json}: characters, a string, a UTF8String and its bytes, and patterns for times.
+ * <p>Avoids the steps of {@code to_json}: characters, a string, a UTF8String and its bytes, and patterns for times. Not
+ * for several threads: all rows are written by one generator.
  */
 final class JsonEncoder {
-    private static final JsonFactory JSON = new JsonFactory();
+    /** Without a separator between the objects that one generator writes. */
+    private static final JsonFactory JSON = new JsonFactoryBuilder().rootValueSeparator((String) null).build();
 
     /** Writes the value at an index of a row, an array or a map. */
     private interface Writer {
@@ -37,6 +40,8 @@ final class JsonEncoder {
 
     private final Writer[] writers;
     private final SerializableString[] names;
+    private final ByteArrayBuilder bytes = new ByteArrayBuilder(256);
+    private JsonGenerator out;
 
     /** @throws IllegalArgumentException if only {@code to_json} can write the type */
     JsonEncoder(StructType type, ZoneId zone) {
@@ -50,11 +55,15 @@ final class JsonEncoder {
     }
 
     byte[] encode(InternalRow row) {
-        try (ByteArrayBuilder bytes = new ByteArrayBuilder(256)) {
-            try (JsonGenerator out = JSON.createGenerator(bytes, JsonEncoding.UTF8)) {
-                write(out, row);
+        try {
+            if (out == null) {
+                out = JSON.createGenerator(bytes, JsonEncoding.UTF8);
             }
-            return bytes.toByteArray();
+            write(out, row);
+            out.flush();
+            byte[] encoded = bytes.toByteArray();
+            bytes.reset();
+            return encoded;
         } catch (IOException impossible) {
             throw new UncheckedIOException(impossible);
         }

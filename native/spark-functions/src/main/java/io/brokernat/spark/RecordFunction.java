@@ -3,6 +3,7 @@ package io.brokernat.spark;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -25,21 +26,21 @@ import org.apache.spark.unsafe.types.UTF8String;
  * one method, and a JVM never compiles a method of more than 8,000 (HotSpot's HugeMethodLimit).
  *
  * <p>The source record's headers are kept, except those with our own names, which another pipeline or an earlier run
- * may have written. The headers of a dead letter are those of Kafka Connect (DeadLetterQueueReporter, KIP-298), so
- * tools that read Connect's dead letters can read ours; key and value are the bytes of the source record. Connect's
- * stack trace is not written, because there is no exception.
+ * may have written; {@link RecordWriter} writes ours again. The headers of a dead letter are those of Kafka Connect
+ * (DeadLetterQueueReporter, KIP-298), so tools that read Connect's dead letters can read ours; key and value are the
+ * bytes of the source record. Connect's stack trace is not written, because there is no exception.
  */
 public final class RecordFunction implements UnboundFunction, ScalarFunction<InternalRow> {
     private static final long serialVersionUID = 1;
 
-    /** The prefix of both headers with coordinates. */
-    private static final UTF8String SOURCE = UTF8String.fromString("brokernat-src");
-    private static final UTF8String SOURCE_TIMESTAMP = UTF8String.fromString("brokernat-src-timestamp");
+    private static final UTF8String OWN = UTF8String.fromString(RecordWriter.SOURCE);
     private static final UTF8String CONNECT = UTF8String.fromString("__connect.errors.");
-    private static final int COORDINATES = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, TIMESTAMP = 4, KEY = 5, HEADERS = 6;
+    private static final int CLUSTER = 0, TOPIC = 1, PARTITION = 2, OFFSET = 3, TIMESTAMP = 4, KEY = 5, HEADERS = 6;
     private static final int TAG = 2;
     private static final int KIND = 0, MESSAGE = 1;
 
+    private static final StructType HEADER =
+            new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
     private static final Map<String, String> STAGES =
             Map.of("NullKey", "TRANSFORMATION", "MissingReference", "TRANSFORMATION");
     private static final Map<String, String> MODULES = Map.of(
@@ -52,6 +53,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     private final ZoneId zone;
     private DataType[] inputTypes;
     private transient JsonEncoder encoder;
+    private transient Place place;
 
     RecordFunction(String pipeline, String tags, String deadLetters, ZoneId zone) {
         this.zone = zone;
@@ -69,7 +71,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
      * @param tag its columns; null if the row is not a tag.
      * @param fault kind and message; null if the record has no fault.
      * @param value of the source record.
-     * @return topic, key, value, headers, and the kind of a dead letter's fault; null for a row without tag and fault.
+     * @return null for a row without tag and fault.
      */
     public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
@@ -90,14 +92,14 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     private InternalRow tagged(InternalRow source, byte[] key, byte[] value) {
-        return row(tags, key, value, headers(source, false, 2), null);
+        return row(source, tags, key, value, kept(source.getArray(HEADERS), false), null);
     }
 
     private InternalRow untagged(InternalRow source, InternalRow fault, byte[] value) {
         if (fault == null) {
             return null;
         }
-        List<Object> headers = headers(source, true, 11);
+        List<Object> headers = new ArrayList<>(Arrays.asList(kept(source.getArray(HEADERS), true).toObjectArray(HEADER)));
         UTF8String kind = fault.getUTF8String(KIND);
         String stage = STAGES.getOrDefault(kind.toString(), "VALUE_CONVERTER");
         connect(headers, "topic", source.getUTF8String(TOPIC).getBytes());
@@ -109,25 +111,23 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         connect(headers, "class.name", bytes(MODULES.get(stage)));
         connect(headers, "exception.class.name", bytes("brokernat." + kind));
         connect(headers, "exception.message", fault.isNullAt(MESSAGE) ? null : fault.getUTF8String(MESSAGE).getBytes());
-        return row(deadLetters, source.isNullAt(KEY) ? null : source.getBinary(KEY), value, headers, kind);
+        byte[] key = source.isNullAt(KEY) ? null : source.getBinary(KEY);
+        return row(source, deadLetters, key, value, new GenericArrayData(headers.toArray()), kind);
     }
 
-    /** The source record's headers and coordinates; {@code more} is the number of headers to be added. */
-    private static List<Object> headers(InternalRow source, boolean isDeadLetter, int more) {
-        ArrayData given = source.getArray(HEADERS);
-        List<Object> headers = new ArrayList<>(given.numElements() + more);
+    /** The headers of the source record that are not ours. */
+    private static ArrayData kept(ArrayData given, boolean isDeadLetter) {
+        List<Object> kept = null;
         for (int place = 0; place < given.numElements(); place++) {
-            InternalRow header = given.getStruct(place, 2);
-            UTF8String key = header.getUTF8String(0);
-            if (!key.startsWith(SOURCE) && !(isDeadLetter && key.startsWith(CONNECT))) {
-                headers.add(header(key, header.isNullAt(1) ? null : header.getBinary(1)));
+            UTF8String key = given.getStruct(place, 2).getUTF8String(0);
+            boolean isOurs = key.startsWith(OWN) || isDeadLetter && key.startsWith(CONNECT);
+            if (isOurs && kept == null) {
+                kept = new ArrayList<>(Arrays.asList(given.toObjectArray(HEADER)).subList(0, place));
+            } else if (!isOurs && kept != null) {
+                kept.add(given.getStruct(place, 2));
             }
         }
-        headers.add(header(SOURCE, source.getUTF8String(COORDINATES).getBytes()));
-        byte[] timestamp =
-                source.isNullAt(TIMESTAMP) ? null : bytes(Long.toString(Math.floorDiv(source.getLong(TIMESTAMP), 1000)));
-        headers.add(header(SOURCE_TIMESTAMP, timestamp));
-        return headers;
+        return kept == null ? given : new GenericArrayData(kept.toArray());
     }
 
     private static void connect(List<Object> headers, String name, byte[] text) {
@@ -138,9 +138,35 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         return new GenericInternalRow(new Object[] {key, value});
     }
 
-    private static InternalRow row(
-            UTF8String topic, byte[] key, byte[] value, List<Object> headers, UTF8String cause) {
-        return new GenericInternalRow(new Object[] {topic, key, value, new GenericArrayData(headers.toArray()), cause});
+    private InternalRow row(
+            InternalRow source, UTF8String topic, byte[] key, byte[] value, ArrayData headers, UTF8String cause) {
+        Long timestamp = source.isNullAt(TIMESTAMP) ? null : Math.floorDiv(source.getLong(TIMESTAMP), 1000);
+        return new GenericInternalRow(
+                new Object[] {topic, key, value, headers, coordinates(source), timestamp, cause});
+    }
+
+    private UTF8String coordinates(InternalRow source) {
+        UTF8String topic = source.getUTF8String(TOPIC);
+        int partition = source.getInt(PARTITION);
+        Place known = place;
+        if (known == null || known.partition != partition || !known.topic.equals(topic)) {
+            place = known = new Place(source.getUTF8String(CLUSTER), topic, partition);
+        }
+        return UTF8String.concat(known.prefix, UTF8String.fromString(Long.toString(source.getLong(OFFSET))));
+    }
+
+    /** The beginning of the coordinates of a partition, whose records a task reads one after the other. */
+    private static final class Place {
+        final UTF8String topic;
+        final int partition;
+        final UTF8String prefix;
+
+        Place(UTF8String cluster, UTF8String topic, int partition) {
+            // Spark reuses the memory of a row.
+            this.topic = topic.copy();
+            this.partition = partition;
+            prefix = UTF8String.fromString(cluster + "/" + topic + "/" + partition + "/");
+        }
     }
 
     private static byte[] bytes(String text) {
@@ -171,12 +197,13 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
 
     @Override
     public DataType resultType() {
-        StructType header = new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
         return new StructType()
                 .add("topic", DataTypes.StringType)
                 .add("key", DataTypes.BinaryType)
                 .add("value", DataTypes.BinaryType)
-                .add("headers", DataTypes.createArrayType(header))
+                .add("headers", DataTypes.createArrayType(HEADER))
+                .add("source", DataTypes.StringType)
+                .add("source_timestamp", DataTypes.LongType)
                 .add("cause", DataTypes.StringType);
     }
 

@@ -2,6 +2,7 @@ package io.brokernat.spark;
 
 import java.io.IOException;
 import java.io.Serializable;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -21,12 +22,17 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * The writer of a task: sends rows from Spark's memory to the producer, and counts them.
+ * The writer of a task: sends rows from Spark's memory to the producer, with the coordinates of their source in headers,
+ * and counts them.
  *
  * <p>The producers are those that Spark's Kafka sink keeps for its tasks. Spark's own writer ({@code KafkaRowWriter})
  * copies each row twice more, because it accepts columns in any order and of any type.
  */
 final class RecordWriter implements DataWriter<InternalRow> {
+    /** The header with the coordinates; the names of all our headers begin with it. */
+    static final String SOURCE = "brokernat-src";
+
+    private static final String SOURCE_TIMESTAMP = SOURCE + "-timestamp";
     private static final String TAGS = "tags", FILTERED = "filtered";
     private static final int MOST_TEXTS = 100;
 
@@ -59,6 +65,8 @@ final class RecordWriter implements DataWriter<InternalRow> {
         private final int key;
         private final int value;
         private final int headers;
+        private final int source;
+        private final int timestamp;
         private final int cause;
 
         Columns(StructType schema) {
@@ -66,6 +74,8 @@ final class RecordWriter implements DataWriter<InternalRow> {
             key = schema.fieldIndex("key");
             value = schema.fieldIndex("value");
             headers = schema.fieldIndex("headers");
+            source = schema.fieldIndex("source");
+            timestamp = schema.fieldIndex("source_timestamp");
             cause = schema.fieldIndex("cause");
         }
     }
@@ -101,12 +111,19 @@ final class RecordWriter implements DataWriter<InternalRow> {
 
     private List<Header> headers(InternalRow row) {
         ArrayData given = row.getArray(columns.headers);
-        List<Header> headers = new ArrayList<>(given.numElements());
+        List<Header> headers = new ArrayList<>(given.numElements() + 2);
         for (int place = 0; place < given.numElements(); place++) {
             InternalRow header = given.getStruct(place, 2);
             headers.add(new RecordHeader(text(header.getUTF8String(0)), header.isNullAt(1) ? null : header.getBinary(1)));
         }
+        byte[] timestamp = row.isNullAt(columns.timestamp) ? null : ascii(row.getLong(columns.timestamp));
+        headers.add(new RecordHeader(SOURCE, row.getBinary(columns.source)));
+        headers.add(new RecordHeader(SOURCE_TIMESTAMP, timestamp));
         return headers;
+    }
+
+    private static byte[] ascii(long number) {
+        return Long.toString(number).getBytes(StandardCharsets.US_ASCII);
     }
 
     /** Caches strings: topics, causes and names of headers are few. */
