@@ -13,19 +13,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, TAGS, Work
-from bench.pipelines.sides import BROKERS, servers, write_files
-from bench.proxy.sides import gateway, nginx
+from bench.pipelines.sides import BROKERS, servers, source_of_pipeline, write_files
 from bench.ratios import interval_of_forks
 from bench.report import describe_machine, keep_files_in_memory, say, verdict
 
-from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
-from brokernat.render import Forward
 from brokernat.testbed import LoopbackWorld, Record
 
 _BATCH_RECORDS = 1_000
@@ -109,7 +106,7 @@ def main() -> int:
     with (
         LoopbackWorld(hq=BROKERS, local=BROKERS) as world,
         tempfile.TemporaryDirectory(prefix="brokernat-bench-") as place,
-        _source(world, Path(place), through_nginx=wanted.through_gateway) as source,
+        source_of_pipeline(world, Path(place), through_nginx=wanted.through_gateway) as source,
     ):
         work = prepare(world, source, Path(place), wanted)
         forks, memory = [], []
@@ -119,19 +116,6 @@ def main() -> int:
                 forks.append(rounds)
                 memory.append((hand.memory(), product.memory()))
     return 0 if _report(forks, memory, wanted) else 1
-
-
-@contextlib.contextmanager
-def _source(world: LoopbackWorld, folder: Path, *, through_nginx: bool) -> Iterator[Cluster]:
-    """The source as the pipeline reads it: directly, or through the map and nginx."""
-    if not through_nginx:
-        yield world.hq.direct
-        return
-    bound, advertised = world.hq.bound[1], world.hq.advertised[1]
-    forward = Forward(Endpoint("127.0.90.2", bound.port), bound)
-    with gateway(nginx(forward, folder), forward.listen):
-        address_map = AddressMap.parse(f"{advertised}={forward.listen}")
-        yield replace(world.hq.cluster, bootstrap_servers=(forward.listen,), address_map=address_map)
 
 
 def prepare(world: LoopbackWorld, source: Cluster, folder: Path, wanted: argparse.Namespace) -> Work:

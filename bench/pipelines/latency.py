@@ -25,7 +25,7 @@ from statistics import median, quantiles
 
 from bench.agent.jvms import CLIENT
 from bench.pipelines.job import ORDERS, PIPELINE, TAGS, Work
-from bench.pipelines.sides import servers, world_of_orders, write_files
+from bench.pipelines.sides import servers, source_of_pipeline, world_of_orders, write_files
 from bench.report import describe_machine, keep_files_in_memory, say
 
 from brokernat.config import Cluster
@@ -49,15 +49,17 @@ def main() -> int:
     parser.add_argument("--warm", type=int, default=30, help="seconds that are not counted; default %(default)s")
     parser.add_argument("--partitions", type=int, default=4, help="default %(default)s")
     parser.add_argument("--customers", type=int, default=100_000, help="rows of the reference; default %(default)s")
-    parser.add_argument("--through-gateway", action="store_true", help="the pipeline reads through map and gateway")
+    parser.add_argument("--through-gateway", action="store_true", help="the pipeline reads through map and nginx")
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's, NAME=VALUE; repeatable")
     wanted = parser.parse_args()
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
-    with world_of_orders(wanted.partitions) as (world, place):
+    with (
+        world_of_orders(wanted.partitions) as (world, place),
+        source_of_pipeline(world, place, through_nginx=wanted.through_gateway) as source,
+    ):
         write_first_order(world.hq.direct)
         mode = {"mode": wanted.mode} | ({"epoch": wanted.epoch} if wanted.epoch else {})
-        source = world.hq.cluster if wanted.through_gateway else world.hq.direct
         if wanted.side == "hand":
             words = by_hand(place, world, wanted.partitions, wanted.customers)
         else:

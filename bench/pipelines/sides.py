@@ -4,12 +4,16 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from bench.pipelines.job import DEAD_LETTERS, ORDERS, PIPELINE, SCHEMA, TAGS
+from bench.proxy.sides import gateway, nginx
 
+from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
+from brokernat.render import Forward
 from brokernat.testbed import ClusterOptions, LoopbackWorld
 
 BROKERS: Final = ClusterOptions(
@@ -29,6 +33,19 @@ def world_of_orders(partitions: int) -> Iterator[tuple[LoopbackWorld, Path]]:
         for topic in (TAGS, DEAD_LETTERS):
             world.local.create_topic(topic, partitions=partitions, replicas=1)
         yield world, Path(place)
+
+
+@contextlib.contextmanager
+def source_of_pipeline(world: LoopbackWorld, folder: Path, *, through_nginx: bool) -> Iterator[Cluster]:
+    """The source as the pipeline reads it: directly, or through the map and nginx, whose files are in the folder."""
+    if not through_nginx:
+        yield world.hq.direct
+        return
+    bound, advertised = world.hq.bound[1], world.hq.advertised[1]
+    forward = Forward(Endpoint("127.0.90.2", bound.port), bound)
+    with gateway(nginx(forward, folder), forward.listen):
+        address_map = AddressMap.parse(f"{advertised}={forward.listen}")
+        yield replace(world.hq.cluster, bootstrap_servers=(forward.listen,), address_map=address_map)
 
 
 def write_files(

@@ -39,6 +39,7 @@ WELL = [
     '{"v": [1, "x", {"y": null}]}',
     '{"v": {"\\ud83d\\ude00": "\\ud83d\\ude00"}}',
     '{"odd.name": "x"}',
+    '{"u": [{"k": 1}, {"k": 2}], "o": {"x": 1, "y": {"z": "x", "x": 1}}, "ao": [{"p": 1}, {"p": 2, "k": {"p": 3}}]}',
     ' {"s": "x"} \n',
 ]
 
@@ -101,6 +102,20 @@ FAULTY: dict[str | bytes | None, tuple[str, str]] = {
     '{"v": [1, {"x": ["\\ude00"], "y": 1}, 2], "s": "x"}': ("WrongType", "field `v`: expected VARIANT, found ARRAY"),
     '{"v": {"a": {"b": "\\ud83d"}}, "s": 1}': ("WrongType", "field `s`: expected STRING"),
     '{"v": {"a": {"b": "\\ud83d"}}, "s": "x", "s": "y"}': ("MalformedValue", ""),
+    '{"u": 1, "u": 2}': ("MalformedValue", ""),
+    '{"u": {"k": 1, "k": 2}}': ("MalformedValue", ""),
+    '{"u": [1, [{"k": [{"k": 1, "k": 2}]}]]}': ("MalformedValue", ""),
+    '{"o": {"x": 1, "x": 2}}': ("MalformedValue", ""),
+    '{"o": {"u": 1, "y": {"u": {"u": 1, "u": 2}}}}': ("MalformedValue", ""),
+    '{"s": {"k": 1, "k": 2}}': ("MalformedValue", ""),
+    '{"a": [{"k": 1, "k": 2}]}': ("MalformedValue", ""),
+    '{"ao": [{"p": 1}, [{"p": 1, "p": 2}]]}': ("MalformedValue", ""),
+    '{"ao": [{"p": 1}, {"p": 2, "p": 3}]}': ("MalformedValue", ""),
+    '{"mp": {"k": 1, "k": 2}}': ("MalformedValue", ""),
+    '{"mp": {"k": {"k": 1, "k": 2}}}': ("MalformedValue", ""),
+    '{"v": {"k": 1, "k": 2}}': ("MalformedValue", ""),
+    '{"v": [{"k": [{"k": 1, "k": 2}]}]}': ("MalformedValue", ""),
+    '[{"k": 1, "k": 2}]': ("MalformedValue", ""),
 }
 
 

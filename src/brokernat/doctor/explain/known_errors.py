@@ -205,7 +205,10 @@ def _spelled(name: str) -> Iterator[str]:
             yield each
     for text in (says, _beginning(fields.get("kafkajs", says))):
         yield f"KafkaJSProtocolError: {text}"
-        if text not in anybodys["texts"]:
+        if text in anybodys["texts"]:
+            # kafkajs logs JSON, with the response that has the error.
+            yield f'error":"{text}'
+        else:
             yield text
 
 

@@ -71,7 +71,8 @@ def host_kind(host: str) -> str:
     """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); empty for any other host."""
     host = host.lower().rstrip(".")
     place = address(host)
-    if is_loopback(host):
+    # Linux and Docker connect 0.0.0.0 to the client's own machine.
+    if is_loopback(host) or (place is not None and place.is_unspecified):
         return "loopback"
     if place is not None:
         return "private" if place.is_private else ""

@@ -20,7 +20,16 @@ from brokernat.clients.spark.session import ClassicSession
 from brokernat.config.model import Sink
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FAULT_TYPE, KEPT, SOURCE_HEADER, TIMESTAMP_HEADER, VALUE, quoted
+from brokernat.pipelines.steps.envelope import (
+    COORDINATES,
+    FAULT,
+    FAULT_TYPE,
+    KEPT,
+    SOURCE_HEADER,
+    TIMESTAMP_HEADER,
+    VALUE,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -118,9 +127,7 @@ def for_sparks_sink(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812
 
     values = {SOURCE_HEADER: F.col("source"), TIMESTAMP_HEADER: F.col("source_timestamp").cast("string")}
-    ours = (
-        F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in values.items()
-    )
+    ours = (F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in values.items())
     return rows.withColumn("headers", F.concat("headers", F.array(*ours)))
 
 

@@ -1,17 +1,23 @@
 package io.brokernat.spark;
 
+import com.fasterxml.jackson.core.JsonParseException;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.time.ZoneId;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Reads an object as a STRUCT. Names are case-sensitive; names that are not in the schema are skipped. */
+/**
+ * Reads an object as a STRUCT. Names are case-sensitive; names that are not in the schema are skipped; an object with
+ * two equal names is not JSON.
+ */
 final class StructReader extends ValueReader {
     private final Map<String, Integer> places = new HashMap<>();
     private final ValueReader[] readers;
@@ -51,25 +57,33 @@ final class StructReader extends ValueReader {
         String before = mismatch.sentence;
         String worst = null;
         int worstPlace = readers.length;
-        boolean[] seen = anyRequired ? new boolean[readers.length] : null;
+        boolean[] seen = new boolean[readers.length];
+        Set<String> others = null;
+        // Jackson would keep a set of this object's names, but most of them are in `seen`.
+        in.disable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
         for (String name = in.nextFieldName(); name != null; name = in.nextFieldName()) {
             in.nextToken();
+            findTwins(in);
             Integer place = places.get(name);
+            if (place == null) {
+                others = others == null ? new HashSet<>() : others;
+            }
+            if (place == null ? !others.add(name) : seen[place]) {
+                throw new JsonParseException(in, "two fields of one name");
+            }
             if (place == null) {
                 in.skipChildren();
                 continue;
             }
+            seen[place] = true;
             mismatch.sentence = null;
             row[offset + place] = readers[place].read(in, mismatch);
-            if (seen != null) {
-                seen[place] = true;
-            }
             if (mismatch.sentence != null && place < worstPlace) {
                 worst = mismatch.sentence;
                 worstPlace = place;
             }
         }
-        for (int place = 0; seen != null && place < worstPlace; place++) {
+        for (int place = 0; anyRequired && place < worstPlace; place++) {
             mismatch.sentence = null;
             if (!seen[place]) {
                 readers[place].missing(mismatch);

@@ -82,10 +82,23 @@ abstract class ValueReader {
         }
         Object value = value(in, mismatch);
         if (value == null) {
-            in.skipChildren();
+            skip(in);
             mismatch.first(expected);
         }
         return value;
+    }
+
+    /** Leaves the parser at the last token of the value at its token. */
+    static void skip(JsonParser in) throws IOException {
+        findTwins(in);
+        in.skipChildren();
+    }
+
+    /** Makes Jackson fail at two equal names in the objects of the value at the parser's token. */
+    static void findTwins(JsonParser in) {
+        if (in.currentToken().isStructStart()) {
+            in.enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
+        }
     }
 
     /** The result for a missing value: null, and a mismatch if the schema has NOT NULL. */
