@@ -93,11 +93,14 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         received = getattr(getattr(probed.probe, stage), "received", 0)
         message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
-        fix = (
+        fix: tuple[str, ...] = (
             f"check whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"check whether a firewall or a gateway in front of {probed.probe.endpoint} drops data after the handshake",
             "check whether the listener has reached `max.connections`, so that new connections wait",
         )
+        if stage == "tls":
+            # The certificates are the first large answer.
+            fix += ("check the MTU of the path if only large packets are lost: `ping -M do -s 1472 HOST`",)
         yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
 
 

@@ -129,6 +129,8 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
+    by_rules = [each for each in dialled_nodes(evidence) if each.path.rule]
+    all_rules_fail = not any(each.probe.connected for each in by_rules)
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "connect":
             continue
@@ -151,6 +153,9 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if other.probe.endpoint != end and each.outcome in ("connected", "refused")
             if any(neighbours(each.address, one) for one in own)
         }
+        if probed.path is not None and probed.path.rule and all_rules_fail:
+            # Rules that lead nowhere are the more likely cause.
+            continue
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
             seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")

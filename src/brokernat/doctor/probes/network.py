@@ -131,27 +131,28 @@ async def connect(
     """A TCP connection, to be closed by the caller.
 
     If a try gets no answer, the next one starts beside it from another local port, so all tries take no longer than
-    one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets.
-    `source` is the local address.
+    one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets. Of
+    the tries without an answer only those before the one that worked have failed. `source` is the local address.
     """
     clock = asyncio.get_running_loop()
-    end, waiting = clock.time() + patience, set[asyncio.Task[tuple[Attempt, Streams | None]]]()
+    end, waiting = clock.time() + patience, dict[asyncio.Task[tuple[Attempt, Streams | None]], int]()
     made = failed = 0
     last = Attempt(address, "timeout", f"no answer within {patience:g} s")
     try:
         while True:
             if made < tries and clock.time() < end:
                 made += 1
-                waiting.add(asyncio.create_task(_connect(address, port, end - clock.time(), source)))
+                waiting[asyncio.create_task(_connect(address, port, end - clock.time(), source))] = made
             if not waiting:
                 break
             until = end - clock.time() + 1 if made == tries else min(_JOINED, patience / (tries + 1))
-            done, waiting = await asyncio.wait(waiting, timeout=until, return_when=asyncio.FIRST_COMPLETED)
-            for each in done:
+            done, _ = await asyncio.wait(waiting, timeout=until, return_when=asyncio.FIRST_COMPLETED)
+            for each in sorted(done, key=waiting.__getitem__):
+                number = waiting.pop(each)
                 attempt, streams = each.result()
                 if streams is not None:
-                    waiting |= done - {each}
-                    return replace(attempt, made=made, failed=made - 1), streams
+                    failed += sum(other < number for other in waiting.values())
+                    return replace(attempt, made=failed + 1, failed=failed), streams
                 last, failed = attempt, failed + 1
             if done and made < tries:
                 await asyncio.sleep(min(_PAUSE * failed, max(0.0, end - clock.time())))

@@ -382,7 +382,7 @@ class Walk:
         return await measure(self._channel, another, patience)
 
     def _patience(self, stage: Stage) -> float:
-        silent = sum(outcome == "silent" for outcome in self._faults(stage))
+        silent = sum(outcome in ("silent", "stalled") for outcome in self._faults(stage))
         return self.prober.patience * _PATIENCE[min(silent, len(_PATIENCE) - 1)]
 
 

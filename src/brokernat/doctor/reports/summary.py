@@ -43,7 +43,7 @@ def verdict(diagnosis: Diagnosis) -> str:
     evidence = diagnosis.evidence
     if not evidence.bootstraps:
         return _FILE_VERDICTS[worst(diagnosis)]
-    if not any(probe.answers for probe in evidence.bootstraps):
+    if not any(probe.answers or not probe.complete for probe in evidence.bootstraps):
         return "no bootstrap server accepts clients from this host"
     gravest = worst(diagnosis)
     if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):

@@ -248,6 +248,21 @@ def test_silence_without_neighbours_is_no_firewall() -> None:
     assert causes(found) == ["BN302"]
 
 
+@pytest.mark.parametrize(("one_answers", "cause"), [(False, "BN305"), (True, "BN308")])
+def test_rules_of_which_none_leads_anywhere_are_wrong_and_no_firewall(*, one_answers: bool, cause: str) -> None:
+    def dialled(broker: Advertised) -> BrokerPath:
+        end = f"192.168.9.{broker.node_id}:9092"
+        away = replace(refused(end), attempts=(Attempt(end.partition(":")[0], "timeout"),))
+        well = one_answers and broker.node_id == 1
+        return BrokerPath(broker, reached(1, end) if well else away, f"{broker.endpoint}={end}")
+
+    paths = tuple(dialled(each) for each in BROKERS)
+    rules = tuple(each.rule for each in paths if each.rule)
+    entrances = tuple(reached(n, f"192.168.1.40:{9092 + n}") for n in (1, 2))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=entrances, paths=paths, rules=rules, unmapped="fail"))
+    assert causes(found) == [cause]
+
+
 def test_two_independent_causes_are_two_sentences() -> None:
     spoken = replace(WELL[1], probe=replace(at_third(versions=ApiVersions("silent")), endpoint=BROKERS[1].endpoint))
     other = replace(WELL[2], probe=at_third(versions=ApiVersions("other-protocol", protocol="SSH")))

@@ -1,16 +1,19 @@
 """Names, addresses, the hosts file, connections: what is found there, and how it fails."""
 
+from __future__ import annotations
+
 import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
-from brokernat.doctor.evidence import EndpointProbe, NameLookup
+from brokernat.doctor.evidence import Attempt, EndpointProbe, NameLookup
 from brokernat.doctor.probes import network
 from brokernat.doctor.probes.network import HOSTS, canonical_name, connect, deciding_line, line_for, resolve
 from brokernat.doctor.probes.walk import Prober
@@ -160,3 +163,32 @@ def test_a_connection_comes_from_the_source_that_is_wanted() -> None:
                 streams[1].transport.abort()
 
     assert asyncio.run(run()) == "127.0.0.9"
+
+
+@pytest.mark.parametrize(("first_that_works", "failed"), [(1, 0), (2, 1), (3, 2)])
+def test_of_tries_beside_each_other_only_those_before_the_one_that_works_failed(
+    monkeypatch: pytest.MonkeyPatch, first_that_works: int, failed: int
+) -> None:
+    numbers, all_begun = iter((1, 2, 3)), asyncio.Event()
+
+    async def answer(address: str, port: int, patience: float, source: str | None) -> tuple[Attempt, Any]:
+        number = next(numbers)
+        if number == 3:
+            all_begun.set()
+        await (all_begun if number >= first_that_works else asyncio.Event()).wait()
+        return Attempt(address, "connected"), (None, StreamsThatClose())
+
+    monkeypatch.setattr(network, "_connect", answer)
+    monkeypatch.setattr(network, "_JOINED", 0.01)
+    attempt, streams = asyncio.run(connect("10.9.0.1", 9092, 600, tries=3))
+    assert streams is not None
+    assert (attempt.made, attempt.failed) == (failed + 1, failed)
+
+
+class StreamsThatClose:
+    @property
+    def transport(self) -> StreamsThatClose:
+        return self
+
+    def abort(self) -> None:
+        pass

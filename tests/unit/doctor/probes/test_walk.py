@@ -134,3 +134,12 @@ def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() ->
     tried = probe.tried("metadata")
     assert tried is not None
     assert (tried.made, tried.failed, tried.faults) == (3, 3, ("silent",) * 3)
+
+
+@pytest.mark.parametrize("outcome", ["silent", "stalled"])
+def test_who_did_not_finish_an_answer_gets_half_the_time_so_that_two_tries_fit(outcome: str) -> None:
+    prober = Prober(ClientSide(), 4.0, 600.0, asyncio.Semaphore(1))
+    looking = walk.Walk(prober, Endpoint("10.9.0.1", 9092), "10.9.0.1")
+    assert looking._patience("versions") == 4.0
+    looking.log["versions"].append((4.0, outcome))
+    assert looking._patience("versions") == 2.0
