@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
 from brokernat.doctor.checks.failures import path_failure
@@ -23,6 +24,9 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
+_ALIKE = 0.85
+"""How much of two endpoints must be equal, so that one may be a typo of the other."""
+
 
 @check("BN605", Need.METADATA, Need.MAP, explains=("BN202", "BN203"))
 def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
@@ -33,10 +37,15 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: a broker is new, or its address or port has changed.
     Remedy: add the rule; or set `unmapped: pass` if clients can dial the endpoint directly.
     """
+    used = {path.rule for path in evidence.paths} | {probe.rule for probe in evidence.bootstraps}
+    unused = {rule.partition("=")[0].strip(): rule for rule in evidence.rules or () if rule not in used}
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
             message = "no rule of the address map matches it, so clients do not dial it"
-            yield error(place_of(path, evidence), message, rules=proven_line(evidence, path))
+            alike = get_close_matches(path.broker.endpoint, unused, n=1, cutoff=_ALIKE)
+            typo = tuple(f"correct the left side of `{unused[each]}` if it is meant for this node" for each in alike)
+            remedy = Remedy(typo, rules=proven_line(evidence, path))
+            yield error(place_of(path, evidence), message, remedy=remedy)
 
 
 @check("BN606", Need.METADATA, Need.MAP)

@@ -50,6 +50,16 @@ def test_rules_that_do_not_fit_together_stop_nobody(more: str, expected: set[str
     assert cause(found) is None
 
 
+@pytest.mark.parametrize(("left", "named"), [("192.168.1.32:9092", True), ("10.0.0.9:9092", False)])
+def test_a_rule_with_a_typo_is_named_where_a_rule_is_missing(left: str, *, named: bool) -> None:
+    without = mapped({1: 1, 3: 3})
+    unused = f"{left}={GATEWAY[2]}"
+    found = diagnose(replace(without, rules=(*(without.rules or ()), unused)))
+    (missing,) = (each for each in found.findings if each.code == "BN605")
+    typo = f"correct the left side of `{unused}` if it is meant for this node"
+    assert missing.remedy.client == ((typo,) if named else ())
+
+
 @pytest.mark.parametrize(("unmapped", "expected"), [("fail", {"BN609", "BN605", "BN202"}), ("pass", {"BN609"})])
 def test_a_map_of_another_time(unmapped: str, expected: set[str]) -> None:
     old = replace(mapped({}), rules=("10.0.0.1:9092=172.10.1.40:9093",), unmapped=unmapped)
