@@ -6,7 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import node, place_of, proven_line, reached_listeners, remedy_for
+from brokernat.doctor.checks.queries import (
+    beside_rules,
+    node,
+    place_of,
+    proven_line,
+    reached_listeners,
+    remedy_for,
+)
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
@@ -45,7 +52,8 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
             severity, message = Severity.WARNING, f"{message}, which works on this machine only"
         instead = reached_listeners(evidence)
         advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
-        remedy = Remedy(instead, (advertise,), () if instead else proven_line(evidence, path))
+        rules = () if instead else proven_line(evidence, path)
+        remedy = Remedy((*instead, *beside_rules(evidence, rules)), (advertise,), rules)
         at_node = place_of(path, evidence)
         yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
 

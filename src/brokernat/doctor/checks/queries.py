@@ -210,6 +210,12 @@ def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
 
 
+def beside_rules(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """What a first map needs in addition to these rules, if it is not for all nodes."""
+    direct = any(each.answers and each.rule is None for each in evidence.paths)
+    return (_PASSING,) if rules and direct and not evidence.rules else ()
+
+
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """The remedy for an unreachable advertised endpoint, smallest change first; it names only probed endpoints.
 
@@ -221,17 +227,17 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     if any(each.answers and each.rule is None for each in evidence.paths):
         if path.probe is not None and path.probe.dns_error:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
-            return Remedy(
-                (*instead, known), (f"check that node {path.broker.node_id} advertises the right name",), rules
-            )
+            client = (*instead, known, *beside_rules(evidence, rules))
+            return Remedy(client, (f"check that node {path.broker.node_id} advertises the right name",), rules)
         failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
         what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
         if failing > _FEW:
             what = "these nodes run, and that a listener or a forward is at each advertised endpoint"
-        return Remedy((*instead, *route_advice(path.probe)), (f"check that {what}",), rules)
+        client = (*instead, *route_advice(path.probe), *beside_rules(evidence, rules))
+        return Remedy(client, (f"check that {what}",), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
-    client, broker = known_kind(path.broker.host) or ("", another)
-    return Remedy((*instead, *([client] if client else ())), () if instead else (broker,), rules)
+    kind, broker = known_kind(path.broker.host) or ("", another)
+    return Remedy((*instead, *([kind] if kind else ())), () if instead else (broker,), rules)
 
 
 def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
@@ -319,6 +325,7 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 _PORT = re.compile(r":(\d+)$")
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
+_PASSING = "with these rules also set `unmapped: pass`: the other nodes are reached as they advertise"
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {
     "refused": "refused the connection",

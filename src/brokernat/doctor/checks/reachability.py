@@ -138,7 +138,10 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         instead = reached_listeners(evidence) if probed.path is not None else ()
         opened = f"open {end} for this machine, as the endpoints that answer are"
         rules = known_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
-        remedy = Remedy((*instead, opened), (f"allow {end} in the firewall",), rules)
+        broker = [f"allow {end} in the firewall"]
+        if probed.path is not None and probed.path.rule:
+            broker.append("check the port of the rule, that the forward to this node exists, and that the node runs")
+        remedy = Remedy((*instead, opened), tuple(broker), rules)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
@@ -153,8 +156,8 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if other.probe.endpoint != end and each.outcome in ("connected", "refused")
             if any(neighbours(each.address, one) for one in own)
         }
-        if probed.path is not None and probed.path.rule and all_rules_fail:
-            # Rules that lead nowhere are the more likely cause.
+        if probed.path is not None and probed.path.rule and (all_rules_fail or known_line(evidence, probed.path)):
+            # A wrong rule is the more likely cause.
             continue
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from tests.support.endpoint_probes import probed, replace
-from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, reached, refused
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
@@ -258,9 +258,26 @@ def test_rules_of_which_none_leads_anywhere_are_wrong_and_no_firewall(*, one_ans
 
     paths = tuple(dialled(each) for each in BROKERS)
     rules = tuple(each.rule for each in paths if each.rule)
-    entrances = tuple(reached(n, f"192.168.1.40:{9092 + n}") for n in (1, 2))
-    found = diagnose(replace(WITHOUT_MAP, bootstraps=entrances, paths=paths, rules=rules, unmapped="fail"))
+    entrance = (reached(1, "192.168.1.40:9093"),)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=entrance, paths=paths, rules=rules, unmapped="fail"))
     assert causes(found) == [cause]
+
+
+@pytest.mark.parametrize(("entrances", "cause"), [((1, 2), "BN308"), ((1, 2, 3), "BN305")])
+def test_a_rule_of_a_node_that_is_proven_elsewhere_is_wrong_and_no_firewall(
+    entrances: tuple[int, ...], cause: str
+) -> None:
+    mistyped = "172.10.1.40:9905"
+    away = replace(refused(mistyped), attempts=(Attempt("172.10.1.40", "timeout"),))
+    whole = mapped({1: 1, 2: 2, 3: 3})
+    last = BrokerPath(BROKERS[2], away, f"{BROKERS[2].endpoint}={mistyped}")
+    paths = (*whole.paths[:2], last)
+    rules = tuple(each.rule for each in paths if each.rule)
+    servers = tuple(reached(n, GATEWAY[n]) for n in entrances)
+    found = diagnose(replace(whole, bootstraps=servers, paths=paths, rules=rules))
+    assert causes(found) == [cause]
+    rule = f"{BROKERS[2].endpoint} = {GATEWAY[3]}"
+    assert any(rule in each.remedy.rules for each in found.findings) == (cause == "BN305")
 
 
 def test_two_independent_causes_are_two_sentences() -> None:
