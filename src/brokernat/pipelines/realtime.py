@@ -32,7 +32,7 @@ from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_row
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import refuse_unsupported
-from brokernat.pipelines.steps.sink import for_sparks_sink, producer_options
+from brokernat.pipelines.steps.sink import producer_options, with_source_headers
 from brokernat.pipelines.steps.source import read_stream, source_options
 from brokernat.text import counted
 
@@ -174,7 +174,7 @@ class EpochRun:
         stream = read_stream(self._spark, pipeline.source, options, starting=self._starting, whole=True)
         rows = outgoing(self._plan, envelop(stream, self._cluster_id), joins)
         # This mode supports only Spark's own sinks.
-        writer = for_sparks_sink(rows).writeStream.format("kafka").options(**producer_options(sink_options(sink)))
+        writer = with_source_headers(rows).writeStream.format("kafka").options(**producer_options(sink_options(sink)))
         writer = writer.queryName(pipeline.name).option("checkpointLocation", pipeline.checkpoint)
         # PySpark's overloads do not name this trigger.
         query: StreamingQuery = writer.outputMode("update").trigger(realTime=pipeline.epoch).start()  # type: ignore[call-overload]

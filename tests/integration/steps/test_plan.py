@@ -13,7 +13,7 @@ from brokernat.errors import ConfigError, IncompleteError
 from brokernat.pipelines.steps.counting import check_received, count_transformed
 from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import is_row_by_row
-from brokernat.pipelines.steps.sink import for_sparks_sink
+from brokernat.pipelines.steps.sink import with_source_headers
 from brokernat.pipelines.steps.transform import Transform, TransformError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def customers(spark: SparkSession) -> Join:
 
 
 def leaving(frame: DataFrame) -> list[dict[str, Any]]:
-    rows = [row.asDict(recursive=True) for row in for_sparks_sink(frame).collect()]
+    rows = [row.asDict(recursive=True) for row in with_source_headers(frame).collect()]
     return [row | {"headers": [(h["key"], _text(h["value"])) for h in row["headers"]]} for row in rows]
 
 

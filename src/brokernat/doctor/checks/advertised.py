@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
-    beside_rules,
     node,
     place_of,
     proven_line,
     reached_listeners,
     remedy_for,
+    unmapped_advice,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
@@ -53,7 +53,7 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         instead = reached_listeners(evidence)
         advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
         rules = () if instead else proven_line(evidence, path)
-        remedy = Remedy((*instead, *beside_rules(evidence, rules)), (advertise,), rules)
+        remedy = Remedy((*instead, *unmapped_advice(evidence, rules)), (advertise,), rules)
         at_node = place_of(path, evidence)
         yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
 

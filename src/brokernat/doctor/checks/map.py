@@ -24,8 +24,9 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable
 
-_ALIKE = 0.85
-"""How much of two endpoints must be equal, so that one may be a typo of the other."""
+_ALIKE, _MOST_COMPARED = 0.85, 10
+"""How much of two endpoints must be equal, so that one may be a typo of the other; and the number of unused rules up to
+which each is compared."""
 
 
 @check("BN605", Need.METADATA, Need.MAP, explains=("BN202", "BN203"))
@@ -37,12 +38,12 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: a broker is new, or its address or port has changed.
     Remedy: add the rule; or set `unmapped: pass` if clients can dial the endpoint directly.
     """
-    used = {path.rule for path in evidence.paths} | {probe.rule for probe in evidence.bootstraps}
-    unused = {rule.partition("=")[0].strip(): rule for rule in evidence.rules or () if rule not in used}
+    unused = {rule.partition("=")[0].strip(): rule for rule in _unused_rules(evidence)}
+    compared = unused if len(unused) <= _MOST_COMPARED else {}
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
             message = "no rule of the address map matches it, so clients do not dial it"
-            alike = get_close_matches(path.broker.endpoint, unused, n=1, cutoff=_ALIKE)
+            alike = get_close_matches(path.broker.endpoint, compared, n=1, cutoff=_ALIKE)
             typo = tuple(f"correct the left side of `{unused[each]}` if it is meant for this node" for each in alike)
             remedy = Remedy(typo, rules=proven_line(evidence, path))
             yield error(place_of(path, evidence), message, remedy=remedy)
@@ -57,19 +58,22 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: the broker was removed or has another address; or the rule has a typo.
     Remedy: remove or correct it.
     """
-    used = {path.rule for path in evidence.paths}
-    if used.isdisjoint(evidence.rules or ()):
-        # BN609 reports this for the whole map.
-        return
-    used |= {probe.rule for probe in evidence.bootstraps}
-    hidden = {rule for rule, each in map_doubts(evidence) if each.code in _HIDING}
     missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
     # Keep the rule of a broker that is down.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
-    for rule in evidence.rules or ():
-        if rule not in used and rule not in hidden:
-            fix = f"remove or correct `{rule}`{unless}"
-            yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
+    for rule in _unused_rules(evidence):
+        fix = f"remove or correct `{rule}`{unless}"
+        yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
+
+
+def _unused_rules(evidence: Evidence) -> list[str]:
+    """The rules that nothing uses; none if no node uses any rule, which BN609 reports for the whole map."""
+    used = {path.rule for path in evidence.paths}
+    if used.isdisjoint(evidence.rules or ()):
+        return []
+    used |= {probe.rule for probe in evidence.bootstraps}
+    used |= {rule for rule, each in map_doubts(evidence) if each.code in _HIDING}
+    return [rule for rule in evidence.rules or () if rule not in used]
 
 
 @check("BN607", Need.MAP)

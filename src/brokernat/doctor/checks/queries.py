@@ -172,6 +172,7 @@ def acl_line(evidence: Evidence, right: str) -> str:
     return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal User:NAME {right}"
 
 
+@once
 def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
 
@@ -210,10 +211,15 @@ def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
 
 
-def beside_rules(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """What a first map needs in addition to these rules, if it is not for all nodes."""
-    direct = any(each.answers and each.rule is None for each in evidence.paths)
-    return (_PASSING,) if rules and direct and not evidence.rules else ()
+def any_reached_directly(evidence: Evidence) -> bool:
+    """Whether clients reach a node at its advertised endpoint, without a rule."""
+    return any(each.answers and each.rule is None for each in evidence.paths)
+
+
+def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
+    first_map = bool(rules) and not evidence.rules
+    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
 
 
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
@@ -224,16 +230,16 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """
     instead = reached_listeners(evidence)
     rules = known_line(evidence, path) if instead else proven_line(evidence, path)
-    if any(each.answers and each.rule is None for each in evidence.paths):
+    if any_reached_directly(evidence):
         if path.probe is not None and path.probe.dns_error:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
-            client = (*instead, known, *beside_rules(evidence, rules))
+            client = (*instead, known, *unmapped_advice(evidence, rules))
             return Remedy(client, (f"check that node {path.broker.node_id} advertises the right name",), rules)
         failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
         what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
         if failing > _FEW:
             what = "these nodes run, and that a listener or a forward is at each advertised endpoint"
-        client = (*instead, *route_advice(path.probe), *beside_rules(evidence, rules))
+        client = (*instead, *route_advice(path.probe), *unmapped_advice(evidence, rules))
         return Remedy(client, (f"check that {what}",), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
@@ -325,7 +331,7 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 _PORT = re.compile(r":(\d+)$")
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
-_PASSING = "with these rules also set `unmapped: pass`: the other nodes are reached as they advertise"
+_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {
     "refused": "refused the connection",

@@ -129,24 +129,26 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
-    by_rules = [each for each in dialled_nodes(evidence) if each.path.rule]
-    all_rules_fail = not any(each.probe.connected for each in by_rules)
+    any_rule_works = any(each.path.rule and each.probe.connected for each in dialled_nodes(evidence))
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "connect":
             continue
         end, attempts = probed.probe.endpoint, probed.probe.attempts
         instead = reached_listeners(evidence) if probed.path is not None else ()
         opened = f"open {end} for this machine, as the endpoints that answer are"
-        rules = known_line(evidence, probed.path) if probed.path is not None and probed.path.rule is None else ()
-        broker = [f"allow {end} in the firewall"]
-        if probed.path is not None and probed.path.rule:
-            broker.append("check the port of the rule, that the forward to this node exists, and that the node runs")
-        remedy = Remedy((*instead, opened), tuple(broker), rules)
+        has_rule = probed.path is not None and bool(probed.path.rule)
+        proven = known_line(evidence, probed.path) if probed.path is not None else ()
+        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
+        broker = (f"allow {end} in the firewall", *([forward] if has_rule else ()))
+        remedy = Remedy((*instead, opened), broker, () if has_rule else proven)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
             seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
             yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
+            continue
+        if has_rule and (proven or not any_rule_works):
+            # The rule is more likely wrong.
             continue
         own = {each.address for each in attempts}
         beside = {
@@ -156,9 +158,6 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if other.probe.endpoint != end and each.outcome in ("connected", "refused")
             if any(neighbours(each.address, one) for one in own)
         }
-        if probed.path is not None and probed.path.rule and (all_rules_fail or known_line(evidence, probed.path)):
-            # A wrong rule is the more likely cause.
-            continue
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
             seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")

@@ -54,7 +54,7 @@ _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
 """If other connections were closed by chance and later worked, three tries are not enough."""
 _PAUSE = 0.1
 _PATIENCE = (1.0, 0.5, 1.0)
-"""The share of the patience for the first, second and third try of a silent peer."""
+"""The share of the patience for the first, second and third try of a peer that does not answer, or not to the end."""
 _AT_LEAST, _LATENCIES = 3.0, 5
 """The least seconds for a large message, and the factor on the time of small ones."""
 _RESOLVING = 1.6

@@ -43,6 +43,7 @@ from brokernat.pipelines.steps.envelope import (
     FaultKind,
     coordinates_text,
     envelop,
+    header,
 )
 from brokernat.pipelines.steps.plan import without_fault
 from brokernat.pipelines.steps.sink import write
@@ -263,10 +264,8 @@ class _Replay:
         ends = self._sink.end_offsets(self._prepared.pipeline.sink.topic)
         self._ledger.begin(BegunChunk(replayed, ends))
         tags = self._plan.tags(transformed)
-        replay_header = F.array(
-            F.struct(F.lit(REPLAY_HEADER).alias("key"), F.lit(self._began).cast("binary").alias("value"))
-        )
-        write(tags.withColumn("headers", F.concat("headers", replay_header)), self._options)
+        replay_header = header(REPLAY_HEADER, F.lit(self._began))
+        write(tags.withColumn("headers", F.concat("headers", F.array(replay_header))), self._options)
         self._ledger.enter(replayed)
 
     def _read(self, topic: str, begin: Mapping[int, int], end: Mapping[int, int]) -> DataFrame:

@@ -65,6 +65,13 @@ def coordinates_text() -> Column:
     return F.concat_ws("/", *parts)
 
 
+def header(name: str, value: Column) -> Column:
+    """A header of a Kafka record; the value is written as BINARY."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))
+
+
 def quoted(name: str) -> str:
     """A column name as an expression: a dot in it is part of the name, not an access to a field."""
     return "`" + name.replace("`", "``") + "`"

@@ -28,6 +28,7 @@ from brokernat.pipelines.steps.envelope import (
     SOURCE_HEADER,
     TIMESTAMP_HEADER,
     VALUE,
+    header,
     quoted,
 )
 
@@ -99,7 +100,7 @@ def kafka_records(
 ) -> DataFrame:
     """Rows for the Kafka sink: topic, key, value, headers, source, source_timestamp, cause; see `RecordFunction.java`.
 
-    `source` (the coordinates) and `source_timestamp` (milliseconds since 1970) are two more headers. The sink counts by
+    The sink writes `source` (the coordinates) and `source_timestamp` (milliseconds since 1970) as headers. It counts by
     `cause`, the kind of a dead letter's fault, and does not write it.
 
     Args:
@@ -122,13 +123,13 @@ def kafka_records(
     return records.select(f"{_RECORD}.*")
 
 
-def for_sparks_sink(rows: DataFrame) -> DataFrame:
-    """The same rows with all headers in `headers`, for the sink of Spark itself."""
+def with_source_headers(rows: DataFrame) -> DataFrame:
+    """The rows of `kafka_records` with all their headers in `headers`: Spark's own sink does not add ours."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    values = {SOURCE_HEADER: F.col("source"), TIMESTAMP_HEADER: F.col("source_timestamp").cast("string")}
-    ours = (F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value")) for name, value in values.items())
-    return rows.withColumn("headers", F.concat("headers", F.array(*ours)))
+    timestamp = F.col("source_timestamp").cast("string")
+    ours = F.array(header(SOURCE_HEADER, F.col("source")), header(TIMESTAMP_HEADER, timestamp))
+    return rows.withColumn("headers", F.concat("headers", ours))
 
 
 def _is_encoded(declared: DataType) -> bool:

@@ -3,7 +3,6 @@ package io.brokernat.spark;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -26,7 +25,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * one method, and a JVM never compiles a method of more than 8,000 (HotSpot's HugeMethodLimit).
  *
  * <p>The source record's headers are kept, except those with our own names, which another pipeline or an earlier run
- * may have written; {@link RecordWriter} writes ours again. The headers of a dead letter are those of Kafka Connect
+ * may have written: {@link RecordWriter} adds ours. The headers of a dead letter are those of Kafka Connect
  * (DeadLetterQueueReporter, KIP-298), so tools that read Connect's dead letters can read ours; key and value are the
  * bytes of the source record. Connect's stack trace is not written, because there is no exception.
  */
@@ -39,8 +38,6 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     private static final int TAG = 2;
     private static final int KIND = 0, MESSAGE = 1;
 
-    private static final StructType HEADER =
-            new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
     private static final Map<String, String> STAGES =
             Map.of("NullKey", "TRANSFORMATION", "MissingReference", "TRANSFORMATION");
     private static final Map<String, String> MODULES = Map.of(
@@ -53,7 +50,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     private final ZoneId zone;
     private DataType[] inputTypes;
     private transient JsonEncoder encoder;
-    private transient Place place;
+    private transient SourcePartition lastPartition;
 
     RecordFunction(String pipeline, String tags, String deadLetters, ZoneId zone) {
         this.zone = zone;
@@ -71,7 +68,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
      * @param tag its columns; null if the row is not a tag.
      * @param fault kind and message; null if the record has no fault.
      * @param value of the source record.
-     * @return null for a row without tag and fault.
+     * @return a row of {@link #resultType}; null for a row without tag and fault.
      */
     public InternalRow invoke(InternalRow source, byte[] key, InternalRow tag, InternalRow fault, byte[] value) {
         return tag == null ? untagged(source, fault, value) : tagged(source, key, encoder().encode(tag));
@@ -99,7 +96,7 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         if (fault == null) {
             return null;
         }
-        List<Object> headers = new ArrayList<>(Arrays.asList(kept(source.getArray(HEADERS), true).toObjectArray(HEADER)));
+        List<Object> headers = kept(source.getArray(HEADERS), true);
         UTF8String kind = fault.getUTF8String(KIND);
         String stage = STAGES.getOrDefault(kind.toString(), "VALUE_CONVERTER");
         connect(headers, "topic", source.getUTF8String(TOPIC).getBytes());
@@ -112,22 +109,20 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
         connect(headers, "exception.class.name", bytes("brokernat." + kind));
         connect(headers, "exception.message", fault.isNullAt(MESSAGE) ? null : fault.getUTF8String(MESSAGE).getBytes());
         byte[] key = source.isNullAt(KEY) ? null : source.getBinary(KEY);
-        return row(source, deadLetters, key, value, new GenericArrayData(headers.toArray()), kind);
+        return row(source, deadLetters, key, value, headers, kind);
     }
 
     /** The headers of the source record that are not ours. */
-    private static ArrayData kept(ArrayData given, boolean isDeadLetter) {
-        List<Object> kept = null;
-        for (int place = 0; place < given.numElements(); place++) {
-            UTF8String key = given.getStruct(place, 2).getUTF8String(0);
-            boolean isOurs = key.startsWith(OWN) || isDeadLetter && key.startsWith(CONNECT);
-            if (isOurs && kept == null) {
-                kept = new ArrayList<>(Arrays.asList(given.toObjectArray(HEADER)).subList(0, place));
-            } else if (!isOurs && kept != null) {
-                kept.add(given.getStruct(place, 2));
+    private static List<Object> kept(ArrayData given, boolean isDeadLetter) {
+        List<Object> kept = new ArrayList<>(given.numElements());
+        for (int index = 0; index < given.numElements(); index++) {
+            InternalRow header = given.getStruct(index, 2);
+            UTF8String key = header.getUTF8String(0);
+            if (!key.startsWith(OWN) && !(isDeadLetter && key.startsWith(CONNECT))) {
+                kept.add(header);
             }
         }
-        return kept == null ? given : new GenericArrayData(kept.toArray());
+        return kept;
     }
 
     private static void connect(List<Object> headers, String name, byte[] text) {
@@ -139,29 +134,29 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
     }
 
     private InternalRow row(
-            InternalRow source, UTF8String topic, byte[] key, byte[] value, ArrayData headers, UTF8String cause) {
+            InternalRow source, UTF8String topic, byte[] key, byte[] value, List<Object> headers, UTF8String cause) {
         Long timestamp = source.isNullAt(TIMESTAMP) ? null : Math.floorDiv(source.getLong(TIMESTAMP), 1000);
-        return new GenericInternalRow(
-                new Object[] {topic, key, value, headers, coordinates(source), timestamp, cause});
+        ArrayData array = new GenericArrayData(headers.toArray());
+        return new GenericInternalRow(new Object[] {topic, key, value, array, coordinates(source), timestamp, cause});
     }
 
     private UTF8String coordinates(InternalRow source) {
         UTF8String topic = source.getUTF8String(TOPIC);
         int partition = source.getInt(PARTITION);
-        Place known = place;
-        if (known == null || known.partition != partition || !known.topic.equals(topic)) {
-            place = known = new Place(source.getUTF8String(CLUSTER), topic, partition);
+        SourcePartition last = lastPartition;
+        if (last == null || last.partition != partition || !last.topic.equals(topic)) {
+            lastPartition = last = new SourcePartition(source.getUTF8String(CLUSTER), topic, partition);
         }
-        return UTF8String.concat(known.prefix, UTF8String.fromString(Long.toString(source.getLong(OFFSET))));
+        return UTF8String.concat(last.prefix, UTF8String.fromString(Long.toString(source.getLong(OFFSET))));
     }
 
-    /** The beginning of the coordinates of a partition, whose records a task reads one after the other. */
-    private static final class Place {
+    /** A partition and the part of the coordinates that all its records share; a task reads them one after the other. */
+    private static final class SourcePartition {
         final UTF8String topic;
         final int partition;
         final UTF8String prefix;
 
-        Place(UTF8String cluster, UTF8String topic, int partition) {
+        SourcePartition(UTF8String cluster, UTF8String topic, int partition) {
             // Spark reuses the memory of a row.
             this.topic = topic.copy();
             this.partition = partition;
@@ -197,11 +192,12 @@ public final class RecordFunction implements UnboundFunction, ScalarFunction<Int
 
     @Override
     public DataType resultType() {
+        StructType header = new StructType().add("key", DataTypes.StringType).add("value", DataTypes.BinaryType);
         return new StructType()
                 .add("topic", DataTypes.StringType)
                 .add("key", DataTypes.BinaryType)
                 .add("value", DataTypes.BinaryType)
-                .add("headers", DataTypes.createArrayType(HEADER))
+                .add("headers", DataTypes.createArrayType(header))
                 .add("source", DataTypes.StringType)
                 .add("source_timestamp", DataTypes.LongType)
                 .add("cause", DataTypes.StringType);

@@ -59,23 +59,20 @@ final class StructReader extends ValueReader {
         int worstPlace = readers.length;
         boolean[] seen = new boolean[readers.length];
         Set<String> others = null;
-        // Jackson would keep a set of this object's names, but most of them are in `seen`.
+        // Jackson would put all names of this object into a set, but most of them are fields, which `seen` has.
         in.disable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
         for (String name = in.nextFieldName(); name != null; name = in.nextFieldName()) {
             in.nextToken();
-            findTwins(in);
             Integer place = places.get(name);
             if (place == null) {
                 others = others == null ? new HashSet<>() : others;
-            }
-            if (place == null ? !others.add(name) : seen[place]) {
-                throw new JsonParseException(in, "two fields of one name");
-            }
-            if (place == null) {
-                in.skipChildren();
+                failIf(!others.add(name), in);
+                skip(in);
                 continue;
             }
+            failIf(seen[place], in);
             seen[place] = true;
+            detectDuplicateNames(in);
             mismatch.sentence = null;
             row[offset + place] = readers[place].read(in, mismatch);
             if (mismatch.sentence != null && place < worstPlace) {
@@ -95,5 +92,11 @@ final class StructReader extends ValueReader {
         }
         mismatch.sentence = before != null ? before : worst;
         mismatch.field = worstPlace;
+    }
+
+    private static void failIf(boolean isDuplicate, JsonParser in) throws JsonParseException {
+        if (isDuplicate) {
+            throw new JsonParseException(in, "an object with two equal names");
+        }
     }
 }

@@ -88,14 +88,14 @@ abstract class ValueReader {
         return value;
     }
 
-    /** Leaves the parser at the last token of the value at its token. */
+    /** Skips the value at the parser's token. */
     static void skip(JsonParser in) throws IOException {
-        findTwins(in);
+        detectDuplicateNames(in);
         in.skipChildren();
     }
 
-    /** Makes Jackson fail at two equal names in the objects of the value at the parser's token. */
-    static void findTwins(JsonParser in) {
+    /** Makes Jackson fail if an object in the value at the parser's token has two equal names. */
+    static void detectDuplicateNames(JsonParser in) {
         if (in.currentToken().isStructStart()) {
             in.enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
         }
