@@ -42,7 +42,7 @@ _MOST_NAMED = 20
     metavar="LIST",
     multiple=True,
     help="Endpoints that may lead to brokers: `host:port`, `host:first-last` or `network/length:port`, separated by "
-    "`,`. Default: the bootstrap servers.",
+    "`,`. Default: the bootstrap servers and the advertised endpoints.",
 )
 @click.option(
     "--scan", "scans", metavar="HOST:FIRST-LAST", multiple=True, help="A range of ports of one host, of any size."
@@ -299,7 +299,8 @@ def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
     for node in found.nodes:
         match = matched.get(node.node_id)
         if match is None:
-            yield node.node_id, printable(node.endpoint), "-", "-", "not found"
+            words = "not known" if found.undecided else "not found"
+            yield node.node_id, printable(node.endpoint), "-", "-", words
         else:
             yield node.node_id, printable(node.endpoint), match.candidate, match.method, match.confidence
 

@@ -105,8 +105,12 @@ def renumbered(evidence: Evidence) -> int | None:
 
 
 def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[EndpointProbe] = ()) -> Failure | None:
-    """The failure of an endpoint of another cluster than the bootstrap servers that name it."""
-    meant = {each.cluster_id for each in told_by} or {home_cluster(evidence)}
+    """The failure of an endpoint of another cluster than the bootstrap servers that name it.
+
+    Two clusters may advertise the same endpoints; then the one of most bootstrap servers is meant.
+    """
+    home, named = home_cluster(evidence), {each.cluster_id for each in told_by}
+    meant = {home} if not named or home in named else named
     if not probe.cluster_id or probe.cluster_id in meant or not all(meant):
         return None
     return Failure(probe.endpoint, "cluster", words="another cluster")

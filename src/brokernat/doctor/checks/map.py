@@ -11,6 +11,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    known_line,
     map_doubts,
     place_of,
     places,
@@ -88,7 +89,10 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for rule, each in map_doubts(evidence):
         # The first match wins and may be correct. If it is not, its target causes another error.
-        yield warning(f"rule {rule}", each.message, (each.code,), client=each.hint or "")
+        failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
+        proven = known_line(evidence, failing[0]) if len(failing) == 1 else ()
+        remedy = Remedy(rules=proven) if proven else Remedy((each.hint,) if each.hint else ())
+        yield warning(f"rule {rule}", each.message, (each.code,), remedy=remedy)
 
 
 _SHOWN = 3

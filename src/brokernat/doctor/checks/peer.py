@@ -219,7 +219,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             severity = Severity.ERROR if dialled else probed.severity
             yield finding(severity, probed, message, seen, broker=fix, explains=False)
         else:
-            message = f"some tries failed, a later one worked ({seen[0]})"
+            message = "some tries failed, a later one worked"
             lost = "check whether the path loses packets or limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
 

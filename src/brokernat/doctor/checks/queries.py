@@ -12,7 +12,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, on
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, known_kind
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind
 from brokernat.errors import Finding
 
 
@@ -243,14 +243,33 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         return Remedy(client, (f"check that {what}",), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    return Remedy((*instead, *([kind] if kind else ())), () if instead else (broker,), rules)
+    client = (*instead, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
+    return Remedy(client, () if instead else (broker,), rules)
+
+
+def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
+    """Why no bootstrap server can be the reachable side of a rule that is to be filled in."""
+    for probe in evidence.bootstraps if rules else ():
+        if probe.identity is not None and probe.identity.others:
+            nodes = sorted({node_id for _, node_id in probe.identity.met})
+            leads = f"{probe.endpoint} leads to nodes {', '.join(map(str, nodes))} in turn"
+            yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
+
+
+def dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """Advice for a node whose advertised name resolves to addresses that accept no connection."""
+    if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return ()
+    leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
+    return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
 
 
 def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """Advice if this machine has no route; a router without a route sends ICMP."""
     own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
+    what = {4: "a route or a VPN of this machine may be missing", 6: "this machine may have no IPv6, or no route"}
     return tuple(
-        f"check `ip route get {each.address}`: a route or a VPN of this machine may be missing, or the host is off"
+        f"check `ip route get {each.address}`: {what[6 if ':' in each.address else 4]}, or the host is off"
         for each in own
     )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from brokernat.doctor.checks.queries import (
     bootstrap_servers,
     dialled_nodes,
+    dns_advice,
     known_line,
     node,
     probed_endpoints,
@@ -19,7 +20,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import address, is_loopback, neighbours
+from brokernat.doctor.host_kinds import is_loopback, neighbours
 
 
 @check("BN101")
@@ -74,11 +75,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
-            if address(path.broker.host) is None and not is_loopback(path.broker.host):
-                leads = f"`{path.broker.host}` resolves here to {', '.join(probed.probe.addresses)}"
-                record = f"{leads}: if {probed.node} is not at that address, correct the DNS record"
-                remedy = replace(remedy, broker=(*remedy.broker, record))
-            yield error(probed, reason, remedy=remedy)
+            yield error(probed, reason, remedy=replace(remedy, broker=(*remedy.broker, *dns_advice(probed))))
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -162,7 +159,9 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = [f"{each.address}: no answer" for each in attempts]
             seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")
             if own.isdisjoint(beside.values()):
-                remedy = replace(remedy, broker=(*remedy.broker, f"check that the host {', '.join(sorted(own))} is up"))
+                where = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
+                host = f"check that the host {', '.join(sorted(own))} is up{where}"
+                remedy = replace(remedy, broker=(*remedy.broker, host, *dns_advice(probed)))
             message = "packets get no answer, and other endpoints of its network answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import ProbedEndpoint, nodes_of, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import Evidence, Presented, Stage, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
@@ -74,7 +74,8 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)):
             message, mend = f"it is the certificate of node {shown}", probed.mended_here()
             lone = f"if {probed.node} itself presents it: give it its own certificate"
-            yield error(probed, message, seen, remedy=Remedy(mend.client, (*mend.broker, lone)))
+            remedy = Remedy(mend.client, (*mend.broker, lone), _presented_elsewhere(probed))
+            yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
             own: tuple[str, ...] = ("use a name that the certificate contains",) if probed.path is None else ()
             if rules:
@@ -104,6 +105,17 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
     brokers = {path.broker for path in probed.evidence.paths} - {probed.path.broker}
     nodes = [each.node_id for each in brokers if each.host.lower() in names]
     return nodes[0] if len(nodes) == 1 else None
+
+
+def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """The rule to the endpoint at which the certificate of this node was presented instead."""
+    node_id = None if probed.path is None else probed.path.broker.node_id
+    ends = [
+        other.probe.endpoint
+        for other in dialled_nodes(probed.evidence)
+        if other.probe.tls is not None and _node_of(other.probe.tls, other) == node_id
+    ]
+    return (f"{probed.path.broker.endpoint} = {ends[0]}",) if probed.path is not None and len(ends) == 1 else ()
 
 
 def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:

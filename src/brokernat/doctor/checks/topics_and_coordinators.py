@@ -53,7 +53,9 @@ def topic_rights(evidence: Evidence) -> Iterator[CheckFinding]:
         missing = [right for right in _CLIENTS if right not in rights]
         lines = [acl_line(evidence, f"--operation {right.capitalize()} --topic {each.name}") for right in missing]
         if each.error == _FORBIDDEN or (not each.error and len(missing) == len(_CLIENTS)):
-            yield error(subject, "this user may neither read nor write it", broker=lines)
+            unseen = "the broker does not tell this user whether the topic exists: compare its name"
+            client = unseen if each.error == _FORBIDDEN else ()
+            yield error(subject, "this user may neither read nor write it", client=client, broker=lines)
         elif not each.error and missing:
             message = f"this user has no right to {missing[0]}, so {_CLIENTS[missing[0]]} are rejected"
             yield info(subject, message, broker=lines)

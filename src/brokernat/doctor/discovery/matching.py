@@ -3,8 +3,9 @@
 The map is for one listener: if the bootstrap servers belong to several, the one with most proven nodes. A candidate
 leads to a node if this node answers on enough connections, with the same cluster and listener. The right broker on
 another listener advertises other endpoints, so a client that reads metadata there no longer uses the map. Two
-candidates for one node are a conflict: both may be right, and neither is preferred. A candidate that was not probed in
-time is unknown, which differs from a node without a candidate.
+candidates for one node are a conflict: both may be right, and neither is preferred, except the advertised endpoint
+itself, which needs no rule. A candidate that was not probed in time is unknown, which differs from a node without a
+candidate.
 
 **Enough connections.** A load balancer over two nodes is the hardest to detect, in a cluster of any size. If it chooses
 evenly at random, it reaches the same node again with probability 1/2. After eight further connections at each address
@@ -21,6 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from brokernat.address import Endpoint
 from brokernat.doctor.checks.registry import error, warning
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -34,6 +36,7 @@ from brokernat.text import counted
 _ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")
 
 _NO_KAFKA = "BN104"
+_NOT_PROVABLE = "BN604"
 _NOT_KNOWN = "BN004"
 _NOT_PROBED = "not probed in time (see --timeout)"
 _FAULTS = {
@@ -44,7 +47,9 @@ _FAULTS = {
     "cut": "its answer is cut",
 }
 """The outcomes of a stage that a broker, a balancer or a firewall may cause."""
+_SLOW = ("silent", "stalled")
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
+_FEW = 3
 _MIXED_LISTENERS = "BN502"
 _INCOMPLETE_SET = {"BN501", "BN503"}
 _DOWN = "BN507"
@@ -78,9 +83,10 @@ class MatchedNode:
 class Discovery:
     """The proven results for the nodes that `listener` advertises.
 
-    `matched` has at most one entry for each node. `bootstrap_servers` are those of the listener. `one_source` is
-    whether a balancer that chooses by the client's address would be missed. `silent` counts candidates without Kafka,
-    by outcome. Everything except `findings` is empty if no bootstrap server answers.
+    `matched` has at most one entry for each node. `bootstrap_servers` are those of the listener that clients with the
+    map accept. `one_source` is whether a balancer that chooses by the client's address would be missed. `silent` counts
+    candidates without Kafka, by outcome. `undecided` is whether some candidate may lead to a node that has none.
+    Everything except `findings` is empty if no bootstrap server answers.
     """
 
     cluster: str
@@ -93,6 +99,7 @@ class Discovery:
     silent: Mapping[str, int]
     bootstrap_servers: tuple[str, ...] = ()
     one_source: bool = False
+    undecided: bool = False
 
     @property
     def answered(self) -> bool:
@@ -149,8 +156,7 @@ def match(swept: Swept) -> Discovery:
 def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: Sequence[CheckFinding]) -> Discovery:
     """The discovery for the listener that these bootstrap servers belong to."""
     evidence, home = swept.evidence, servers[0]
-    addresses = tuple(probe.endpoint for probe in servers)
-    keep = f"keep the bootstrap servers of one listener only: {','.join(addresses)}"
+    keep = f"keep the bootstrap servers of one listener only: {','.join(probe.endpoint for probe in servers)}"
     findings = [
         replace(each, remedy=Remedy((keep,), each.remedy.broker)) if each.code == _MIXED_LISTENERS else each
         for each in about_servers
@@ -165,11 +171,12 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
             if not reasons and probe.identity is not None and probe.identity.node_id is not None:
                 leads[probe.identity.node_id].append(probe)
     nodes = home.brokers or ()
-    unknown = sum(each.code == _NOT_KNOWN for each in doubts) + silent[_NOT_PROBED]
+    unknown = sum(each.remedy == _MORE_TIME for each in doubts) + silent[_NOT_PROBED]
+    nameless = sum(each.code in (_NOT_KNOWN, _NOT_PROVABLE) and each.remedy != _MORE_TIME for each in doubts)
     matched: list[MatchedNode] = []
     for node in nodes:
-        probes = leads[node.node_id]
-        if missing := _unmatched(node, nodes, probes, unknown):
+        probes = [each for each in leads[node.node_id] if each.endpoint == node.endpoint] or leads[node.node_id]
+        if missing := _unmatched(node, nodes, probes, unknown, nameless):
             findings.append(missing)
         elif (identity := probes[0].identity) is not None:
             found = identity.method, Confidence(identity.confidence), identity.connections
@@ -187,9 +194,25 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
         tuple(matched),
         (*findings, *doubts),
         dict(+silent),
-        addresses,
+        _servers(servers, matched),
         swept.one_source,
+        bool(unknown or nameless),
     )
+
+
+def _servers(probes: Sequence[EndpointProbe], matched: Sequence[MatchedNode]) -> tuple[str, ...]:
+    """The bootstrap servers for the map.
+
+    If all certificates are for other names than the servers' hosts, these are advertised endpoints: the map leads to
+    them, and clients expect their names.
+    """
+    every = tuple(probe.endpoint for probe in probes)
+    fitting = tuple(probe.endpoint for probe in probes if probe.tls is None or probe.rule or _host(probe) == probe.name)
+    return fitting or tuple(each.advertised for each in matched[:_FEW]) or every
+
+
+def _host(probe: EndpointProbe) -> str:
+    return Endpoint.parse(probe.endpoint).host
 
 
 def _about_servers(evidence: Evidence) -> list[CheckFinding]:
@@ -202,12 +225,14 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
     if not probe.complete:
         words = "not known: the time ran out before it was seen what answers"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
-    elif (fault := _FAULTS.get(getattr(probe, probe.failed or "connect").outcome)) is not None:
-        yield _doubt(probe, _NOT_KNOWN, f"not known: {fault}", remedy=_MORE_TIME)
+        return
+    alone = [] if probe.answers else _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))
+    outcome = getattr(probe, probe.failed or "connect").outcome
+    if outcome in _FAULTS:
+        remedy = next((each.remedy for each in alone if outcome not in _SLOW), _MORE_TIME)
+        yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
     elif not probe.answers:
-        for found in _about_servers(replace(evidence, bootstraps=(probe,), replicas=None)) or [
-            _doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")
-        ]:
+        for found in alone or [_doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")]:
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
@@ -232,12 +257,24 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
     elif identity is None or identity.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()
-        yield _doubt(probe, "BN604", "a broker of this cluster, but its node id cannot be proven", seen, remedy)
+        yield _doubt(probe, _NOT_PROVABLE, "a broker of this cluster, but its node id cannot be proven", seen, remedy)
     elif identity.node_id not in known:
         yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
-    elif (answered := _answered(probe)) < (enough := 1 + samples(min(len(known), 2))):
+    elif undecided(probe, len(known)):
+        answered, enough = _answered(probe), _enough(len(known))
         words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
+
+
+def undecided(probe: EndpointProbe, nodes: int) -> bool:
+    """Whether a node answered on too few connections to rule out a balancer over the nodes of the cluster."""
+    identity = probe.identity
+    named = identity is not None and identity.node_id is not None and not identity.others
+    return named and _answered(probe) < _enough(nodes)
+
+
+def _enough(nodes: int) -> int:
+    return 1 + samples(min(nodes, 2))
 
 
 def _answered(probe: EndpointProbe) -> int:
@@ -249,9 +286,12 @@ def _answered(probe: EndpointProbe) -> int:
 
 
 def _unmatched(
-    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int
+    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int, nameless: int
 ) -> CheckFinding | None:
-    """Why a node has no candidate; `unknown` is the number of incompletely probed candidates."""
+    """Why a node has no candidate.
+
+    `unknown` is the number of incompletely probed candidates, `nameless` that of others that do not show their node.
+    """
     remedy = Remedy()
     if not dialable(node.host, node.port):
         message = "what it advertises is no endpoint that a rule could name"
@@ -261,6 +301,8 @@ def _unmatched(
     elif not probes and unknown:
         message = f"not known: {counted(unknown, 'candidate was', 'candidates were')} not probed to the end"
         remedy = _MORE_TIME
+    elif not probes and nameless:
+        message = f"not known: {counted(nameless, 'candidate does', 'candidates do')} not show which node answers"
     elif not probes:
         message = "no candidate leads to it"
     elif len(probes) > 1:

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.credentials import ClientSide, client_side, dialled
-from brokernat.doctor.discovery.matching import Swept
+from brokernat.doctor.discovery.matching import Swept, undecided
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, now
+from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.identity import samples
@@ -57,7 +58,7 @@ def sweep(
     """Probe the bootstrap servers and the candidates as a client of this cluster.
 
     Args:
-        candidates: endpoints that may lead to brokers; if empty, the bootstrap servers.
+        candidates: endpoints that may lead to brokers; if empty, the bootstrap servers and what the brokers advertise.
         timeout: total, in seconds; the bootstrap servers may use half of it, and `agree` does not count.
         server_name: the host for TLS and SASL at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
@@ -73,7 +74,7 @@ def sweep(
         if probing is None:
             return Swept(evidence, ())
         known = {probe.endpoint: probe for probe in evidence.bootstraps if probe.complete}
-        given = candidates or [Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps]
+        given = candidates or [*(Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps), *probing.advertised]
         probes = runner.run(probing.probes(tuple(dict.fromkeys(given)), known))
         withheld = [Endpoint.parse(probe.endpoint) for probe in probes if client.withheld_from(probe)]
         # Outside the event loop, so that Ctrl-C at the prompt raises KeyboardInterrupt.
@@ -141,6 +142,8 @@ async def _begin(
         unmapped="pass",
         bootstraps=tuple(bootstraps),
         replicas=asked.replicas,
+        in_sync=asked.in_sync,
+        leaderless=asked.leaderless,
     )
     return evidence, None if first is None else candidates
 
@@ -153,6 +156,11 @@ class Candidates:
     quick: Prober
     brokers: tuple[Advertised, ...]
     progress: Callable[[Progress], None]
+
+    @property
+    def advertised(self) -> list[Endpoint]:
+        """The endpoints that the brokers advertise."""
+        return [Endpoint(each.host, each.port) for each in self.brokers if dialable(each.host, each.port)]
 
     async def probes(
         self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]
@@ -168,7 +176,8 @@ class Candidates:
             for index, endpoint in waiting:
                 if clock.time() >= self.late.deadline:
                     return
-                seen[index] = known.get(str(endpoint)) or await self._probe(endpoint)
+                met = known.get(str(endpoint))
+                seen[index] = await (self._probe(endpoint) if met is None else self._sampled(met))
                 done, answering = done + 1, answering + seen[index].answers
                 self.progress(Progress(done, len(endpoints), answering))
 
@@ -182,6 +191,10 @@ class Candidates:
         names = probe.tls.names
         name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
         return probe if name is None else await self.late.probe(Endpoint.parse(probe.endpoint), name)
+
+    async def _sampled(self, probe: EndpointProbe) -> EndpointProbe:
+        """The same probe, with more connections if the time for bootstrap servers was not enough for them."""
+        return await self.late.sample(probe) if undecided(probe, len(self.brokers)) else probe
 
     async def _probe(self, endpoint: Endpoint) -> EndpointProbe:
         touched = await self.quick.touch(endpoint)

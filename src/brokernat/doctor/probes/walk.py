@@ -15,7 +15,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from statistics import median
 from typing import Any, get_args
 
@@ -117,6 +117,13 @@ class Prober:
         async with self.parallel, self.turn(endpoint, expected):
             return await walk.in_time(until, rule)
 
+    async def sample(self, probe: EndpointProbe) -> EndpointProbe:
+        """The probe of a proven node, with the identity of new further connections."""
+        walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name)
+        walk.found = {stage: result for stage in STAGES if (result := getattr(probe, stage)) is not None}
+        async with self.parallel, self.turn(walk.endpoint, walk.expected):
+            return probe if probe.identity is None else replace(probe, identity=await walk.met_again(probe.identity))
+
     async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
         """Probes only name and connection."""
         async with self.parallel:
@@ -171,7 +178,6 @@ class Walk:
     found: dict[Stage, Any] = field(default_factory=dict)
     log: Log = field(default_factory=lambda: defaultdict(list))
     _spent: dict[Stage, float] = field(default_factory=dict)
-    _taking: list[str] = field(default_factory=list)
     _streams: Streams | None = None
     _channel: Channel | None = None
     _greeting: ApiVersions | None = None
@@ -207,7 +213,7 @@ class Walk:
                 await self._stage("size")
             await self.close()
             if self._first is not None and self._first.node_id is not None:
-                self.found["identity"] = await self._met_again(self._first)
+                self.found["identity"] = await self.met_again(self._first)
         finally:
             await self.close()
 
@@ -291,8 +297,13 @@ class Walk:
                 self._streams, self.address = streams, attempt.address
             else:
                 streams[1].transport.abort()
-        self._taking = [attempt.address for attempt, streams, _ in tried if streams is not None] or self._taking
         return Connection(tuple(attempt for attempt, _, _ in tried))
+
+    @property
+    def _taking(self) -> list[str]:
+        """The addresses that accepted a connection."""
+        attempts = self.found["connect"].attempts if "connect" in self.found else ()
+        return [each.address for each in attempts if each.outcome == "connected"]
 
     async def _tls(self) -> TlsHandshake:
         assert self._streams is not None  # noqa: S101
@@ -351,7 +362,8 @@ class Walk:
         assert self.address is not None  # noqa: S101
         return settled(first, [(self.address, first.node_id)])
 
-    async def _met_again(self, first: Identity) -> Identity:
+    async def met_again(self, first: Identity) -> Identity:
+        """This identity, compared with the nodes of later connections."""
         metadata, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
         wanted = samples(len(metadata.brokers))
         if prober.connections is not None:

@@ -121,6 +121,24 @@ def test_the_certificate_of_another_node(names: tuple[str, ...], of_node_1: bool
     assert ("alternative names" in advice) != of_node_1
 
 
+def test_rules_that_are_exchanged_show_in_the_certificates() -> None:
+    nodes = tuple(Advertised(number, f"kafka-{number}.hq", 9093) for number in (1, 2))
+    ends = {1: "172.10.1.40:9092", 2: "172.10.1.40:9091"}
+
+    def path(node: Advertised, shown: str) -> BrokerPath:
+        tls = TlsHandshake("name-mismatch", (shown,))
+        probe = replace(GATEWAY, endpoint=ends[node.node_id], name=node.host, tls=tls)
+        return BrokerPath(node, probe, f"{node.endpoint}={ends[node.node_id]}")
+
+    paths = (path(nodes[0], nodes[1].host), path(nodes[1], nodes[0].host))
+    evidence = replace(WITHOUT_MAP, paths=paths, rules=tuple(each.rule or "" for each in paths))
+    found = [each for each in diagnose(evidence).findings if each.code == "BN402"]
+    assert [each.remedy.rules for each in found] == [
+        (f"{nodes[0].endpoint} = {ends[2]}",),
+        (f"{nodes[1].endpoint} = {ends[1]}",),
+    ]
+
+
 def test_an_address_that_stands_there_as_a_name() -> None:
     (found,) = told(TlsHandshake("name-mismatch", ("DNS:10.0.0.5", "*.hq", "kafka-1.hq")))
     assert found.code == "BN402"

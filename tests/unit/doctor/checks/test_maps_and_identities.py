@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, mapped, reached, refused
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login
@@ -191,3 +191,38 @@ def test_kerberos_behind_a_map_is_judged_without_a_login(mechanism: str, rule: s
 def test_part_of_a_map_before_brokers_that_name_leaders(produce: int, expected: set[str]) -> None:
     own = {n: Identity(n, "describeconfigs") for n in (1, 2)}
     assert codes(diagnose(told(mapped({1: 1, 2: 2}), own, (("Produce", produce),)))) == expected
+
+
+def test_a_chained_rule_is_to_be_the_one_that_is_proven() -> None:
+    """The other rule's target is the forward of another node."""
+    rules = (f"{BROKERS[0].endpoint}={BROKERS[2].endpoint}", *RULES[1:])
+    first = replace(HEALTHY.paths[0], rule=rules[0], probe=refused(BROKERS[2].endpoint))
+    found = diagnose(replace(HEALTHY, rules=rules, paths=(first, *HEALTHY.paths[1:])))
+    right = f"{BROKERS[0].endpoint} = {GATEWAY[1]}"
+    assert {line for each in found.findings for line in each.remedy.rules} == {right}
+    assert not any(GATEWAY[3] in line for each in found.findings for line in each.remedy.client)
+
+
+def test_a_bootstrap_server_that_leads_to_all_is_no_rule_s_target() -> None:
+    balancer = replace(
+        reached(1, "172.10.1.40:9092"),
+        identity=Identity(
+            1, "describeconfigs", others=(2, 3), met=(("172.10.1.40", 1), ("172.10.1.40", 2), ("172.10.1.40", 3))
+        ),
+    )
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(balancer,)))
+    assert cause(found) == "BN302"
+    (advice,) = {each.remedy.client for each in found.findings if each.code == "BN302"}
+    assert len(advice) == 1
+    assert advice[0].startswith("172.10.1.40:9092 leads to nodes 1, 2, 3 in turn, so no rule can use it")
+
+
+def test_a_rule_into_another_cluster_is_found_also_where_its_target_is_a_bootstrap_server() -> None:
+    """The other cluster is a copy: it advertises the same endpoints."""
+    stranger = replace(reached(3, GATEWAY[3]), cluster_id="staging")
+    paths = (*HEALTHY.paths[:2], replace(HEALTHY.paths[2], probe=stranger))
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps[:2], stranger), paths=paths))
+    assert cause(found) == "BN501"
+    (named,) = (each for each in found.findings if each.code == "BN501")
+    assert named.subject == f"node 3 at {BROKERS[2].endpoint}"
+    assert named.remedy.client == (f"correct the rule `{RULES[2]}`",)

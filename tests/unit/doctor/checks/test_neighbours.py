@@ -240,6 +240,21 @@ def test_a_firewall_is_likely_where_packets_vanish_and_sure_where_it_says_so() -
         assert found.causes[0].sentence.startswith("Probably") == (sure is Confidence.LIKELY)
 
 
+@pytest.mark.parametrize(
+    ("host", "advice_for_it"),
+    [
+        ("192.168.1.25", "check that the host 192.168.1.25 is up and is still node 3's"),
+        ("kafka-3.hq", "`kafka-3.hq` resolves here to 192.168.1.25: if node 3 is not at that address, correct the DNS"),
+    ],
+)
+def test_where_packets_vanish_the_address_may_also_be_an_old_one(host: str, advice_for_it: str) -> None:
+    last = Advertised(3, host, 9092)
+    away = probed(last.endpoint, host, ("192.168.1.25",), attempts=(Attempt("192.168.1.25", "timeout"),))
+    found = diagnose(replace(HEALTHY, paths=(*WELL[:2], BrokerPath(last, away))))
+    assert causes(found) == ["BN308"]
+    assert advice_for_it in advice(found)
+
+
 def test_silence_without_neighbours_is_no_firewall() -> None:
     away = tuple(
         BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS

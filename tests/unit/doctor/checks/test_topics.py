@@ -36,6 +36,7 @@ def test_each_missing_right_has_its_line() -> None:
     (finding,) = diagnose(replace(HEALTHY, topics=(TopicSeen("audit", "TOPIC_AUTHORIZATION_FAILED"),))).findings
     rights = [line.partition("--operation ")[2] for line in finding.remedy.broker]
     assert rights == ["Read --topic audit", "Write --topic audit"]
+    assert finding.remedy.client == ("the broker does not tell this user whether the topic exists: compare its name",)
 
 
 def test_topics_are_looked_at_only_where_one_is_named() -> None:

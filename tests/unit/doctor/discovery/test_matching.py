@@ -11,7 +11,7 @@ from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, r
 
 from brokernat.doctor.discovery.matching import Discovery, Swept, match
 from brokernat.doctor.discovery.sweep import connections
-from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, TlsHandshake
 from brokernat.doctor.probes.identity import sampled
 
 RIGHT = tuple(map(steady, WITHOUT_MAP.bootstraps))
@@ -139,16 +139,50 @@ def test_of_two_listeners_the_one_is_advised_for_which_most_is_proven() -> None:
         replace(RIGHT[2], complete=False),
         replace(RIGHT[2], slow=True, brokers=None, identity=None, cluster_id=None),
         replace(RIGHT[2], speaks="silence", brokers=None, identity=None, cluster_id=None),
-        replace(RIGHT[2], speaks="closed", brokers=None, identity=None, cluster_id=None),
         probed(RIGHT[2].endpoint, "gw", complete=False),
+        steady(RIGHT[2], connections=5),
     ],
-    ids=["cut-short", "slow", "silent", "closed", "not-begun"],
+    ids=["cut-short", "slow", "silent", "not-begun", "few-connections"],
 )
 def test_what_the_time_did_not_suffice_for_is_not_known(slow: EndpointProbe) -> None:
     found = discovered(*RIGHT[:2], slow)
     (missing,) = (finding for finding in found.findings if finding.code == "BN605")
     assert missing.message == "not known: 1 candidate was not probed to the end"
     assert missing.remedy.client == ("give more time: `--timeout SECONDS`",)
+    assert found.undecided
+
+
+def test_no_time_opens_what_closes_its_connections_or_has_no_right() -> None:
+    closed = replace(RIGHT[2], speaks="closed", brokers=None, identity=None, cluster_id=None)
+    nameless = replace(RIGHT[2], identity=Identity(None, "none", "CLUSTER_AUTHORIZATION_FAILED"))
+    for third in (closed, nameless):
+        found = discovered(*RIGHT[:2], third)
+        assert found.undecided
+        assert "not known: 1 candidate does not show which node answers" in [each.message for each in found.findings]
+        assert not any("give more time" in line for each in found.findings for line in each.remedy.client)
+
+
+def test_a_broker_that_is_down_lacks_no_listener() -> None:
+    found = discovered(*RIGHT, evidence=replace(SEEN, replicas=(1, 2, 3, 4), in_sync=(1, 2, 3)))
+    assert codes(found) == ["BN507"]
+    assert not found.whole
+
+
+def test_an_advertised_endpoint_that_can_be_dialled_goes_before_a_gateway() -> None:
+    direct = [steady(reached(each.node_id, each.endpoint)) for each in BROKERS]
+    found = discovered(*RIGHT, *direct)
+    assert led(found) == {each.node_id: each.endpoint for each in BROKERS}
+    assert found.direct
+
+
+def test_bootstrap_servers_fit_the_certificates() -> None:
+    """A client with the map accepts the certificates at the advertised names only."""
+    by_name = [replace(each, name="kafka-1.hq", tls=TlsHandshake("ok", ("kafka-1.hq",))) for each in RIGHT]
+    gateway = replace(by_name[0], name="172.10.1.40")
+    at_names = tuple(each.endpoint for each in BROKERS)
+    assert discovered(*RIGHT, evidence=replace(SEEN, bootstraps=tuple(by_name))).bootstrap_servers == at_names
+    one_fits = replace(SEEN, bootstraps=(gateway, *by_name[1:]))
+    assert discovered(*RIGHT, evidence=one_fits).bootstrap_servers == (gateway.endpoint,)
 
 
 def test_nodes_that_only_partitions_know() -> None:

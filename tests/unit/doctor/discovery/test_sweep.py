@@ -57,6 +57,40 @@ def test_nothing_is_begun_after_the_end() -> None:
     assert not any(each.complete or each.attempts for each in probes)
 
 
+def test_without_candidates_the_advertised_endpoints_are_looked_at_too() -> None:
+    with serving(3, "127.0.77") as served:
+        found = match(sweep(Cluster("hq", (next(iter(served.reachable.values())),)), (), TIMEOUT))
+        advertised = {node.node_id: node.endpoint for node in found.nodes}
+    tried = {each.subject for each in found.findings if each.code == "BN605"}
+    assert len(found.matched) == 1
+    assert tried == {f"node {node_id} at {end}" for node_id, end in advertised.items() if node_id != 1}
+    assert sum(found.silent.values()) == len(advertised)
+
+
+def test_a_server_that_had_too_little_time_is_met_again() -> None:
+    """The bootstrap servers have half of the time; what they lacked of it is made up for with the candidates."""
+    with serving(2, "127.0.77", newest_api_versions=4) as served:
+        end = served.reachable[1]
+
+        async def probe(connections: int) -> tuple[EndpointProbe, EndpointProbe]:
+            until = asyncio.get_running_loop().time() + TIMEOUT
+            few = Prober(ClientSide(), 5.0, until, asyncio.Semaphore(1), connections=connections)
+            many = Prober(ClientSide(), 5.0, until, asyncio.Semaphore(1), connections=16)
+            first = await few.probe(end)
+            (again,) = await Candidates(many, many, first.brokers or (), lambda _: None).probes(
+                [end], {str(end): first}
+            )
+            return first, again
+
+        hasty, mended = asyncio.run(probe(3))
+        patient, same = asyncio.run(probe(8))
+    assert hasty.identity is not None
+    assert mended.identity is not None
+    assert (hasty.identity.connections, mended.identity.connections) == (4, 17)
+    assert (mended.identity.node_id, mended.identity.settings) == (hasty.identity.node_id, hasty.identity.settings)
+    assert same is patient
+
+
 def test_candidates_wait_for_a_bootstrap_server_that_answers() -> None:
     with serving(1) as served:
         swept = sweep(Cluster("hq", (closed(),)), [*served.reachable.values()], TIMEOUT)
