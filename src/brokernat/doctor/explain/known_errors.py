@@ -95,14 +95,16 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
 
 
 def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
-    """The error whose cut spelling ends the line, if only one error matches."""
+    """The error whose cut spelling ends the line, if only one error matches; a whole name without its text is not cut."""
     rest = wording[at:]
-    cut = [
-        (at, text[: len(rest)], known)
+    longer = [
+        (text, known)
         for text, spelled, known in several
         if len(text) > len(rest) + _AFTER_NAME and spelled.startswith(rest)
     ]
-    return cut[:1] if len({known.key for _, _, known in cut}) == 1 else []
+    if len({known.key for _, known in longer}) != 1 or any(text.startswith(":", len(rest)) for text, _ in longer):
+        return []
+    return [(at, longer[0][0][: len(rest)], longer[0][1])]
 
 
 def _may_stand(text: str, line: str, at: int) -> bool:

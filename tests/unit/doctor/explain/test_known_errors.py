@@ -152,10 +152,16 @@ def test_other_programs_use_some_of_the_names() -> None:
 
 def test_what_a_connector_says_of_its_other_system_is_not_kafkas() -> None:
     cause = "org.apache.kafka.connect.errors.ConnectException: java.io.EOFException"
-    assert explained(cause) == ["connect-class"]
+    assert explained(cause) == ["connect-exception"]
     assert explained("WARN org.apache.kafka.common.network.Selector: Error in I/O", "java.io.EOFException") != [
-        "connect-class"
+        "connect-exception"
     ]
+
+
+def test_a_name_at_the_end_of_a_line_is_no_cut_text() -> None:
+    """Of the JVM's exceptions only some texts are known, and most end without one."""
+    assert explained("ERROR kafka: java.lang.NullPointerException: invalid null inp") == ["login-os-user"]
+    assert explained("ERROR kafka: java.lang.NullPointerException") == []
 
 
 def test_a_calm_line_may_name_its_level_last() -> None:
