@@ -95,7 +95,7 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
 
 
 def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
-    """The error whose cut spelling ends the line, if only one error matches; a whole name without its text is not cut."""
+    """The error whose cut spelling ends the line, if only one matches; a whole name without its text is not cut."""
     rest = wording[at:]
     longer = [
         (text, known)
