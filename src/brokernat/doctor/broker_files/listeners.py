@@ -19,7 +19,7 @@ Kafka compares listener names in upper case (`ListenerName.normalised`), except 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -29,6 +29,8 @@ from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
+# No release in KRaft mode reads these, and Kafka 3.0 removed them.
+FORMER_SETTINGS = ("host.name", "port", "advertised.host.name", "advertised.port")
 # Only these settings are read from a file, because a broker's file holds passwords.
 LISTENER_SETTINGS = frozenset(
     {
@@ -41,11 +43,7 @@ LISTENER_SETTINGS = frozenset(
         "process.roles",
         "node.id",
         "broker.id",
-        # Kafka does not read these from 3.0 on.
-        "host.name",
-        "port",
-        "advertised.host.name",
-        "advertised.port",
+        *FORMER_SETTINGS,
     }
 )
 ROLES = frozenset({"broker", "controller"})
@@ -78,18 +76,11 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An entry that Kafka cannot read, with its setting."""
-
-    setting: str
-    entry: str
-
-
-@dataclass(frozen=True, slots=True)
 class BrokerListeners:
     """The listeners of one file. `advertised` is the list for brokers and clients, without the controllers' listeners.
 
-    `advertised_setting` is None if it is not set; the broker then advertises `listeners`.
+    `advertised_setting` is None if it is not set; the broker then advertises `listeners`. `unreadable` are the entries
+    that Kafka cannot read, each behind the name of its setting.
     """
 
     file: BrokerFile
@@ -101,7 +92,7 @@ class BrokerListeners:
     advertised_setting: tuple[Listener, ...] | None
     protocols: Mapping[str, str]
     controllers: tuple[str, ...]
-    unreadable: tuple[Unreadable, ...]
+    unreadable: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
@@ -134,27 +125,23 @@ class BrokerListeners:
 
 
 def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
-    """The listener settings of a `server.properties`.
+    """The listener settings of a `server.properties`; values are trimmed, as Kafka does.
 
     Raises:
         ConfigError: Java cannot read the file.
     """
-    return about_listeners((each.name, each.value) for each in parse_properties(text, source))
-
-
-def about_listeners(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The listener settings among all settings; values are trimmed, as Kafka does."""
-    return tuple((name, value.strip()) for name, value in settings if name in LISTENER_SETTINGS)
+    settings = parse_properties(text, source)
+    return tuple((each.name, each.value.strip()) for each in settings if each.name in LISTENER_SETTINGS)
 
 
 def broker_listeners(file: BrokerFile) -> BrokerListeners:
     """The listeners as Kafka reads them from the file. If a setting is given twice, the last value counts."""
     settings = dict(file.settings)
-    unreadable: list[Unreadable] = []
+    unreadable: list[tuple[str, str]] = []
     node_id = settings.get("node.id") or settings.get("broker.id") or ""
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
-    unreadable += (Unreadable("process.roles", role) for role in sorted(roles - ROLES))
+    unreadable += (("process.roles", role) for role in sorted(roles - ROLES))
     former_listeners, former_advertised = (None, None) if roles else former_settings(settings)
     bound = settings.get("listeners", former_listeners or DEFAULT_LISTENERS)
     listeners = _listeners("listeners", bound, unreadable)
@@ -207,12 +194,12 @@ def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None
     return listeners, f"PLAINTEXT://{host}:{settings.get('advertised.port') or port}"
 
 
-def _listeners(setting: str, text: str, unreadable: list[Unreadable]) -> tuple[Listener, ...]:
+def _listeners(setting: str, text: str, unreadable: list[tuple[str, str]]) -> tuple[Listener, ...]:
     found = []
     for entry in _names(text):
         parts = _ENTRY.fullmatch(entry)
         if parts is None or int(parts[3]) not in _PORTS:
-            unreadable.append(Unreadable(setting, entry))
+            unreadable.append((setting, entry))
         else:
             found.append(Listener(parts[1].upper(), parts[2], int(parts[3])))
     return tuple(found)
@@ -223,7 +210,7 @@ def _protocols(
     roles: frozenset[str],
     controllers: Iterable[str],
     listeners: Iterable[Listener],
-    unreadable: list[Unreadable],
+    unreadable: list[tuple[str, str]],
 ) -> dict[str, str]:
     """The protocol of each listener name. The default maps protocol names to themselves, and in KRaft mode the
     controllers' listeners to PLAINTEXT.
@@ -234,7 +221,7 @@ def _protocols(
         for entry in _names(settings[setting]):
             pair = _PAIR.fullmatch(entry)
             if pair is None or pair[2].upper() not in PROTOCOLS:
-                unreadable.append(Unreadable(setting, entry))
+                unreadable.append((setting, entry))
             else:
                 found[pair[1].upper()] = pair[2].upper()
         return found
@@ -281,22 +268,21 @@ class ListenerRow:
 def listener_table(evidence: Evidence) -> tuple[ListenerRow, ...]:
     """The rows, in the order of the files."""
     brokers = serving(evidence)
-    bound = [(broker, each) for broker in brokers for each in broker.of_clients()]
-    advertised = advertised_listeners(evidence)
     names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
-    rows = []
-    for name in names:
-        protocols = {broker.protocols.get(name) for broker, each in (*bound, *advertised) if each.name == name}
-        rows.append(
-            ListenerRow(
-                name,
-                protocols.pop() if len(protocols) == 1 else None,
-                tuple(_port(broker, each) for broker, each in bound if each.name == name),
-                tuple(_endpoint(broker, each) for broker, each in advertised if each.name == name),
-                any(broker.inter_broker == name for broker in brokers),
-            )
-        )
-    return tuple(rows)
+    return tuple(_row(name, brokers) for name in names)
+
+
+def _row(name: str, brokers: Sequence[BrokerListeners]) -> ListenerRow:
+    bound = [(broker, each) for broker in brokers for each in broker.of_clients() if each.name == name]
+    advertised = [(broker, each) for broker in brokers for each in broker.advertised if each.name == name]
+    protocols = {broker.protocols.get(name) for broker, _ in (*bound, *advertised)}
+    return ListenerRow(
+        listener=name,
+        protocol=protocols.pop() if len(protocols) == 1 else None,
+        ports=tuple(_port(*each) for each in bound),
+        endpoints=tuple(_endpoint(*each) for each in advertised),
+        inter_broker=any(broker.inter_broker == name for broker in brokers),
+    )
 
 
 def _port(broker: BrokerListeners, listener: Listener) -> ListenerPort:

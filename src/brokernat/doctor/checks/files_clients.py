@@ -81,14 +81,16 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     brokers = serving(evidence)
     for name, advertised in _by_name(evidence).items():
         having = [broker for broker, _ in advertised]
-        if lacking := ", ".join(broker.name for broker in brokers if broker not in having):
+        lacking = [broker.name for broker in brokers if broker not in having]
+        if lacking:
             endpoints = ", ".join(each.endpoint for _, each in advertised)
+            others = ", ".join(lacking)
             yield error(
                 f"listener {name}",
-                f"{sum(broker not in having for broker in brokers)} of {len(brokers)} brokers lack it",
-                (f"its clients receive: {endpoints}", f"and never receive: {lacking}"),
+                f"{len(lacking)} of {len(brokers)} brokers lack it",
+                (f"its clients receive: {endpoints}", f"and never receive: {others}"),
                 client="use bootstrap servers of one listener that all brokers have",
-                broker=f"define and advertise {name} on {lacking} too",
+                broker=f"define and advertise {name} on {others} too",
             )
 
 
@@ -136,9 +138,9 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     several = len(serving(evidence)) > 1
     for broker, each in advertised_listeners(evidence):
-        alone = f"{each} is only for clients on the broker's machine"
         if not is_loopback(each.host):
             continue
+        alone = f"{each} is only for clients on the broker's machine"
         if each.name == broker.inter_broker and several:
             severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
             message = f"{each} is the inter-broker listener: each other broker would dial itself"
@@ -185,16 +187,13 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         leads_to = [inside for inside, outside in published if outside == listener.port]
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
         fix = f'publish it: `ports: ["{listener.port}:{bound}"]`'
+        advertised = f"{listener} is advertised, but the host's port {listener.port}"
         if leads_to and bound not in leads_to:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
-            message = (
-                f"{listener} is advertised, but the host's port {listener.port} leads to port {leads_to[0]} ({other})"
-            )
-            yield error(broker.name, message, seen, broker=fix)
+            yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
         elif not leads_to and is_loopback(listener.host):
             # The name of another machine may be a gateway, which has its own ports.
-            message = f"{listener} is advertised, but the host's port {listener.port} is not published"
-            yield warning(broker.name, message, seen, broker=fix)
+            yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)

@@ -6,7 +6,6 @@ from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATI
 from brokernat.doctor.broker_files.listeners import (
     AdvertisedEndpoint,
     ListenerPort,
-    Unreadable,
     broker_listeners,
     listener_table,
     where,
@@ -52,7 +51,7 @@ def test_what_is_advertised(text: str, advertised: list[str]) -> None:
     ],
 )
 def test_unreadable(text: str, unreadable: list[tuple[str, str]]) -> None:
-    assert broker_listeners(file(text)).unreadable == tuple(Unreadable(*each) for each in unreadable)
+    assert broker_listeners(file(text)).unreadable == tuple(unreadable)
 
 
 def test_protocols() -> None:
