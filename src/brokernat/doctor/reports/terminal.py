@@ -34,9 +34,18 @@ _STATEMENTS = 12
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
     """The whole report, without a line end."""
-    sections = (_head, _causes, _probe_results, _listeners, _findings, _suppressed, _skipped, _closing)
-    written = ("\n".join(section(diagnosis, width)) for section in sections)
-    return "\n\n".join(filter(None, written))
+    sections = (
+        ("", _head),
+        ("", _causes),
+        ("probe results\n", _probe_results),
+        ("advertised endpoints by listener\n", _listeners),
+        ("findings\n", _findings),
+        ("suppressed\n", _suppressed),
+        ("skipped\n", _skipped),
+        ("", _closing),
+    )
+    written = ((heading, "\n".join(section(diagnosis, width))) for heading, section in sections)
+    return "\n\n".join(f"{heading}{text}" for heading, text in written if text)
 
 
 def _head(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -65,25 +74,17 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _probe_results(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(probe_results(diagnosis))
-    if lines:
-        yield "probe results"
-    for state, line in lines:
+    for state, line in probe_results(diagnosis):
         yield from folded(line, width, f"  {_STATES[state]} ", " " * 7)
 
 
 def _listeners(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(endpoints_by_listener(diagnosis))
-    if lines:
-        yield "advertised endpoints by listener"
-    for depth, line in lines:
+    for depth, line in endpoints_by_listener(diagnosis):
         indent = "  " * (depth + 1)
         yield from folded(line, width, indent, f"{indent}    ")
 
 
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.findings:
-        yield "findings"
     for group in by_code(diagnosis.findings, diagnosis.causes):
         yield from _group(group, width)
         rules = (f"rule {rule}" for rule in group.remedy.rules)
@@ -108,16 +109,12 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
 
 
 def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.suppressed:
-        yield "suppressed"
-        for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
-            subjects = ", ".join(finding.subject for finding in members)
-            yield from folded(f"{code}: {subjects}", width, "  ", "    ")
+    for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
+        subjects = ", ".join(finding.subject for finding in members)
+        yield from folded(f"{code}: {subjects}", width, "  ", "    ")
 
 
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.skipped:
-        yield "skipped"
     for reason in dict.fromkeys(each.reason for each in diagnosis.skipped if not each.options):
         codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
         few = len(codes) <= _CODES
