@@ -19,9 +19,9 @@ Kafka compares listener names in upper case (`ListenerName.normalised`), except 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from brokernat.address.host import bracketed
 from brokernat.config.client_properties import PROTOCOLS
@@ -53,7 +53,6 @@ _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,99})")
 _PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
 _PORTS = range(2**16)
 _PLAIN = "PLAINTEXT"
-Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,16 @@ class Listener:
     def endpoint(self) -> str:
         """Host and port, as a client logs them."""
         return f"{bracketed(self.host)}:{self.port}"
+
+    @property
+    def where(self) -> Literal["anywhere", "same-machine", "same-network", "nowhere"]:
+        """From where clients can dial the host, judged by its text."""
+        if self.host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+            return "nowhere"
+        if is_loopback(self.host):
+            return "same-machine"
+        # An empty host is the machine's own host name.
+        return "same-network" if not self.host or inside_name(self.host) else "anywhere"
 
     def __str__(self) -> str:
         return f"{self.name}://{self.endpoint}"
@@ -124,6 +133,18 @@ class BrokerListeners:
         return tuple(each for each in self.listeners if each.name not in self.controllers)
 
 
+class ListenerOfBroker(NamedTuple):
+    """A listener as one broker binds or advertises it."""
+
+    broker: BrokerListeners
+    listener: Listener
+
+    @property
+    def published(self) -> int | None:
+        """The Docker host's port for the port that is bound."""
+        return dict(self.broker.file.published or ()).get(self.listener.port)
+
+
 def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
     """The listener settings of a `server.properties`; values are trimmed, as Kafka does.
 
@@ -173,9 +194,9 @@ def serving(evidence: Evidence) -> tuple[BrokerListeners, ...]:
     return tuple(each for each in all_listeners(evidence) if each.serves_clients)
 
 
-def advertised_listeners(evidence: Evidence) -> tuple[tuple[BrokerListeners, Listener], ...]:
+def advertised_listeners(evidence: Evidence) -> tuple[ListenerOfBroker, ...]:
     """All advertised listeners, each with its broker."""
-    return tuple((broker, each) for broker in serving(evidence) for each in broker.advertised)
+    return tuple(ListenerOfBroker(broker, each) for broker in serving(evidence) for each in broker.advertised)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -233,72 +254,27 @@ def _protocols(
 
 
 @dataclass(frozen=True, slots=True)
-class ListenerPort:
-    """A bound port of a broker. An empty host means every address; `published` is the Docker host's port for it."""
-
-    broker: str
-    node_id: int | None
-    host: str
-    port: int
-    published: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AdvertisedEndpoint:
-    """An endpoint that clients receive; `where` is judged only by its text."""
-
-    broker: str
-    node_id: int | None
-    host: str
-    port: int
-    where: Where
-
-
-@dataclass(frozen=True, slots=True)
 class ListenerRow:
-    """One listener name. `protocol` is None if brokers differ or have none."""
+    """One listener name: clients of `ports` receive `endpoints`. `protocol` is None if brokers differ or have none."""
 
     listener: str
     protocol: str | None
-    ports: tuple[ListenerPort, ...]
-    endpoints: tuple[AdvertisedEndpoint, ...]
+    ports: tuple[ListenerOfBroker, ...]
+    endpoints: tuple[ListenerOfBroker, ...]
     inter_broker: bool
 
 
 def listener_table(evidence: Evidence) -> tuple[ListenerRow, ...]:
     """The rows, in the order of the files."""
     brokers = serving(evidence)
-    names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
-    return tuple(_row(name, brokers) for name in names)
-
-
-def _row(name: str, brokers: Sequence[BrokerListeners]) -> ListenerRow:
-    bound = [(broker, each) for broker in brokers for each in broker.of_clients() if each.name == name]
-    advertised = [(broker, each) for broker in brokers for each in broker.advertised if each.name == name]
-    protocols = {broker.protocols.get(name) for broker, _ in (*bound, *advertised)}
-    return ListenerRow(
-        listener=name,
-        protocol=protocols.pop() if len(protocols) == 1 else None,
-        ports=tuple(_port(*each) for each in bound),
-        endpoints=tuple(_endpoint(*each) for each in advertised),
-        inter_broker=any(broker.inter_broker == name for broker in brokers),
-    )
-
-
-def _port(broker: BrokerListeners, listener: Listener) -> ListenerPort:
-    published = dict(broker.file.published or ()).get(listener.port)
-    return ListenerPort(broker.file.name, broker.node_id, listener.host, listener.port, published)
-
-
-def _endpoint(broker: BrokerListeners, listener: Listener) -> AdvertisedEndpoint:
-    return AdvertisedEndpoint(broker.file.name, broker.node_id, listener.host, listener.port, where(listener.host))
-
-
-def where(host: str) -> Where:
-    """From where clients can dial a host, judged by its text."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-        return "nowhere"
-    if is_loopback(host):
-        return "same-machine"
-    # An empty host is the machine's own host name.
-    return "same-network" if not host or inside_name(host) else "anywhere"
+    bound = [ListenerOfBroker(broker, each) for broker in brokers for each in broker.of_clients()]
+    advertised = advertised_listeners(evidence)
+    rows = []
+    for name in dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised)):
+        ports = tuple(each for each in bound if each.listener.name == name)
+        endpoints = tuple(each for each in advertised if each.listener.name == name)
+        protocols = {broker.protocols.get(name) for broker, _ in (*ports, *endpoints)}
+        protocol = protocols.pop() if len(protocols) == 1 else None
+        inter_broker = any(broker.inter_broker == name for broker in brokers)
+        rows.append(ListenerRow(name, protocol, ports, endpoints, inter_broker))
+    return tuple(rows)

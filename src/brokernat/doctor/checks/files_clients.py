@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving, where
+from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity
@@ -94,11 +94,11 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
             )
 
 
-def _by_name(evidence: Evidence) -> dict[str, list[tuple[BrokerListeners, Listener]]]:
+def _by_name(evidence: Evidence) -> dict[str, list[ListenerOfBroker]]:
     """The brokers that advertise each listener name, each with its advertised endpoint."""
-    found: dict[str, list[tuple[BrokerListeners, Listener]]] = {}
-    for broker, each in advertised_listeners(evidence):
-        found.setdefault(each.name, []).append((broker, each))
+    found: dict[str, list[ListenerOfBroker]] = {}
+    for each in advertised_listeners(evidence):
+        found.setdefault(each.listener.name, []).append(each)
     return found
 
 
@@ -117,7 +117,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
         if not inside_name(each.host):
             continue
         message = f"{each} is for clients that resolve this name, usually those in the broker's own network"
-        if any(where(other.host) in ("anywhere", "same-machine") for other in broker.advertised):
+        if any(other.where in ("anywhere", "same-machine") for other in broker.advertised):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"

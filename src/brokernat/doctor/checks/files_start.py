@@ -14,7 +14,6 @@ from brokernat.doctor.broker_files.listeners import (
     all_listeners,
     former_settings,
     serving,
-    where,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
@@ -224,7 +223,7 @@ def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: advertise a name or an address that clients can dial; `listeners` can stay.
     """
     for broker, each in advertised_listeners(evidence):
-        if where(each.host) == "nowhere":
+        if each.where == "nowhere":
             default = "" if broker.advertised_setting else ", because `advertised.listeners` is not set"
             fix = f"advertise {each.name}://HOST:{each.port} with a host that clients can dial"
             yield error(broker.name, f"advertises {each}{default}", broker=fix)

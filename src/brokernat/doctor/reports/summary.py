@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from brokernat.address.host import bracketed
-from brokernat.doctor.broker_files.listeners import AdvertisedEndpoint, ListenerPort, listener_table
+from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, listener_table
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
@@ -176,18 +176,19 @@ def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
             yield 1, "no broker"
 
 
-def _port(port: ListenerPort) -> str:
-    published = f" (published as {port.published})" if port.published is not None else ""
-    return f"{_node(port)} {bracketed(port.host)}:{port.port}{published}"
+def _port(bound: ListenerOfBroker) -> str:
+    published = f" (published as {bound.published})" if bound.published is not None else ""
+    return f"{_node(bound.broker)} {bound.listener.endpoint}{published}"
 
 
-def _endpoint(advertised: AdvertisedEndpoint) -> str:
-    host = bracketed(advertised.host) or "(the host name of its machine)"
-    return f"{_node(advertised)} at {host}:{advertised.port}{_SCOPES[advertised.where]}"
+def _endpoint(advertised: ListenerOfBroker) -> str:
+    each = advertised.listener
+    host = bracketed(each.host) or "(the host name of its machine)"
+    return f"{_node(advertised.broker)} at {host}:{each.port}{_SCOPES[each.where]}"
 
 
-def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
-    return place.broker if place.node_id is None else f"node {place.node_id}"
+def _node(broker: BrokerListeners) -> str:
+    return broker.file.name if broker.node_id is None else f"node {broker.node_id}"
 
 
 @dataclass(frozen=True, slots=True)
