@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from brokernat.address.host import bracketed
 from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, listener_table
@@ -19,6 +20,8 @@ from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay,
 from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.text import counted
+
+Item = TypeVar("Item")
 
 _CLUSTER_VERDICTS = {
     Severity.ERROR: "errors between this host and the brokers: clients fail",
@@ -56,6 +59,14 @@ def count(number: int, name: str) -> str:
     return counted(number, name) if number else f"no {name}"
 
 
+def named_and_counted(items: Sequence[Item], most: int) -> tuple[Sequence[Item], Sequence[Item]]:
+    """The first `most` items, which a report names, and the others, which it counts.
+
+    A line that counts one item is as long as the item's own line, so a single one is named.
+    """
+    return (items, ()) if len(items) <= most + 1 else (items[:most], items[most:])
+
+
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
 _FEW = 12
@@ -73,13 +84,11 @@ def probe_results(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line
         # In a large cluster the broken brokers come first.
         kinds.sort(key=lambda kind: WORST_FIRST.index(kind[0][0]))
     for (state, words), members in kinds:
-        # A line that counts one node is as long as the node's own line.
-        shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
-        for route in members[:shown]:
+        named, others = named_and_counted(members, len(members) if every else _NAMED[state])
+        for route in named:
             yield state, _route(route)
-        if shown < len(members):
-            ids = [route.node_id for route in members[shown:]]
-            yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
+        if others:
+            yield state, f"{len(others)} more nodes, from {others[0].node_id} to {others[-1].node_id}: {words}"
     if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
         yield from _listeners(diagnosis.listeners)
     for executor in diagnosis.evidence.executors:

@@ -18,6 +18,7 @@ from brokernat.doctor.reports.summary import (
     count,
     endpoints_by_listener,
     errors_and_warnings,
+    named_and_counted,
     probe_results,
     remedy_of,
     verdict,
@@ -60,17 +61,18 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield from folded(f"{cause.sentence} [{cause.code}]", width, name, "  ")
     for cause in diagnosis.causes:
         remedy = remedy_of(diagnosis.of_cause(cause))
-        before = f"{cause.code}, " if several else ""
-        for side, lines in (
+        sides = (
             ("on the client's side", remedy.client),
             ("rules for the client's address map", remedy.rules),
             ("on the brokers' side", remedy.broker),
-        ):
-            if lines:
-                yield from ("", f"{before}{side}") if not before.startswith("or") else (f"{before}{side}",)
-                for line in lines:
-                    yield from folded(line, width, "  ", "    ")
-                before = "or "
+        )
+        for number, (side, lines) in enumerate((side, lines) for side, lines in sides if lines):
+            if number:
+                yield f"or {side}"
+            else:
+                yield from ("", f"{cause.code}, {side}" if several else side)
+            for line in lines:
+                yield from folded(line, width, "  ", "    ")
 
 
 def _probe_results(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -98,9 +100,8 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
     title = f"{group.severity}{sure}: {group.title}{why}"
     yield from folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
     for statement in group.statements[:_STATEMENTS]:
-        shown = statement.subjects[: _SUBJECTS if len(statement.subjects) > _SUBJECTS + 1 else None]
-        more = len(statement.subjects) - len(shown)
-        subjects = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+        named, others = named_and_counted(statement.subjects, _SUBJECTS)
+        subjects = f"{', '.join(named)}{f' and {len(others)} more' if others else ''}"
         yield from folded(f"{subjects}: {statement.message}", width, " " * 6, " " * 8)
         for line in statement.evidence:
             yield from folded(line, width, " " * 8, " " * 10)
