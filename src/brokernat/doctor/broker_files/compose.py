@@ -13,14 +13,13 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from brokernat.doctor.broker_files.listeners import about_listeners
+from brokernat.doctor.broker_files.listeners import LISTENER_SETTINGS
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding, Location, read_all
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 
 _VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
-_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 _RUNS = {1: ".", 2: "_", 3: "-"}
 _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:.*:)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
@@ -39,7 +38,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
 
     def read(named: tuple[str, dict[str, Any]]) -> BrokerFile:
         name, service = named
-        settings = about_listeners(_settings(service, f"service `{name}`", source))
+        settings = tuple(_settings(service, f"service `{name}`", source))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
         return BrokerFile(f"{source} {name}", filled, _published(service))
 
@@ -67,13 +66,13 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
 def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
     for variable, value in _environment(service.get("environment")):
         setting = _setting_of(variable)
-        if setting is None or not about_listeners([(setting, "")]):
+        if setting not in LISTENER_SETTINGS:
             continue
         text = _interpolated(value)
         if text is None:
             message = f"{where}: `{variable}` depends on a variable that has no default in the file"
             raise ConfigError(Finding("variable-unknown", message, RESOLVE, Location(source)))
-        yield setting, text
+        yield setting, text.strip()
 
 
 def _environment(environment: object) -> Iterator[tuple[str, str]]:
@@ -94,11 +93,10 @@ def _setting_of(variable: str) -> str | None:
     The images of Apache and Confluent read `KAFKA_`, Bitnami's reads `KAFKA_CFG_`. One underscore is a dot, two are an
     underscore, three a dash (`KafkaDockerWrapper`, `getServerConfigsFromEnv`).
     """
-    for prefix in _PREFIXES:
-        if variable.startswith(prefix):
-            rest = variable.removeprefix(prefix).lower()
-            return re.sub("_{1,3}", lambda run: _RUNS[len(run[0])], rest)
-    return None
+    if not variable.startswith("KAFKA_"):
+        return None
+    rest = variable.removeprefix("KAFKA_").removeprefix("CFG_").lower()
+    return re.sub("_{1,3}", lambda run: _RUNS[len(run[0])], rest)
 
 
 def _interpolated(text: str) -> str | None:

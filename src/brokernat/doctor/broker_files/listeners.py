@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from brokernat.address.host import bracketed
 from brokernat.config.client_properties import PROTOCOLS
@@ -29,6 +29,8 @@ from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
+# No release in KRaft mode reads these, and Kafka 3.0 removed them.
+FORMER_SETTINGS = ("host.name", "port", "advertised.host.name", "advertised.port")
 # Only these settings are read from a file, because a broker's file holds passwords.
 LISTENER_SETTINGS = frozenset(
     {
@@ -41,11 +43,7 @@ LISTENER_SETTINGS = frozenset(
         "process.roles",
         "node.id",
         "broker.id",
-        # Kafka does not read these from 3.0 on.
-        "host.name",
-        "port",
-        "advertised.host.name",
-        "advertised.port",
+        *FORMER_SETTINGS,
     }
 )
 ROLES = frozenset({"broker", "controller"})
@@ -55,7 +53,6 @@ _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,99})")
 _PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
 _PORTS = range(2**16)
 _PLAIN = "PLAINTEXT"
-Where = Literal["anywhere", "same-machine", "same-network", "nowhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +70,26 @@ class Listener:
         """Host and port, as a client logs them."""
         return f"{bracketed(self.host)}:{self.port}"
 
+    @property
+    def where(self) -> Literal["anywhere", "same-machine", "same-network", "nowhere"]:
+        """From where clients can dial the host, judged by its text."""
+        if self.host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+            return "nowhere"
+        if is_loopback(self.host):
+            return "same-machine"
+        # An empty host is the machine's own host name.
+        return "same-network" if not self.host or inside_name(self.host) else "anywhere"
+
     def __str__(self) -> str:
         return f"{self.name}://{self.endpoint}"
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An entry that Kafka cannot read, with its setting."""
-
-    setting: str
-    entry: str
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerListeners:
     """The listeners of one file. `advertised` is the list for brokers and clients, without the controllers' listeners.
 
-    `advertised_setting` is None if it is not set; the broker then advertises `listeners`.
+    `advertised_setting` is None if it is not set; the broker then advertises `listeners`. `unreadable` are the entries
+    that Kafka cannot read, each behind the name of its setting.
     """
 
     file: BrokerFile
@@ -101,7 +101,7 @@ class BrokerListeners:
     advertised_setting: tuple[Listener, ...] | None
     protocols: Mapping[str, str]
     controllers: tuple[str, ...]
-    unreadable: tuple[Unreadable, ...]
+    unreadable: tuple[tuple[str, str], ...]
 
     @property
     def name(self) -> str:
@@ -133,28 +133,36 @@ class BrokerListeners:
         return tuple(each for each in self.listeners if each.name not in self.controllers)
 
 
+class ListenerOfBroker(NamedTuple):
+    """A listener as one broker binds or advertises it."""
+
+    broker: BrokerListeners
+    listener: Listener
+
+    @property
+    def published(self) -> int | None:
+        """The Docker host's port for the port that is bound."""
+        return dict(self.broker.file.published or ()).get(self.listener.port)
+
+
 def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ...]:
-    """The listener settings of a `server.properties`.
+    """The listener settings of a `server.properties`; values are trimmed, as Kafka does.
 
     Raises:
         ConfigError: Java cannot read the file.
     """
-    return about_listeners((each.name, each.value) for each in parse_properties(text, source))
-
-
-def about_listeners(settings: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """The listener settings among all settings; values are trimmed, as Kafka does."""
-    return tuple((name, value.strip()) for name, value in settings if name in LISTENER_SETTINGS)
+    settings = parse_properties(text, source)
+    return tuple((each.name, each.value.strip()) for each in settings if each.name in LISTENER_SETTINGS)
 
 
 def broker_listeners(file: BrokerFile) -> BrokerListeners:
     """The listeners as Kafka reads them from the file. If a setting is given twice, the last value counts."""
     settings = dict(file.settings)
-    unreadable: list[Unreadable] = []
+    unreadable: list[tuple[str, str]] = []
     node_id = settings.get("node.id") or settings.get("broker.id") or ""
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
-    unreadable += (Unreadable("process.roles", role) for role in sorted(roles - ROLES))
+    unreadable += (("process.roles", role) for role in sorted(roles - ROLES))
     former_listeners, former_advertised = (None, None) if roles else former_settings(settings)
     bound = settings.get("listeners", former_listeners or DEFAULT_LISTENERS)
     listeners = _listeners("listeners", bound, unreadable)
@@ -186,9 +194,9 @@ def serving(evidence: Evidence) -> tuple[BrokerListeners, ...]:
     return tuple(each for each in all_listeners(evidence) if each.serves_clients)
 
 
-def advertised_listeners(evidence: Evidence) -> tuple[tuple[BrokerListeners, Listener], ...]:
+def advertised_listeners(evidence: Evidence) -> tuple[ListenerOfBroker, ...]:
     """All advertised listeners, each with its broker."""
-    return tuple((broker, each) for broker in serving(evidence) for each in broker.advertised)
+    return tuple(ListenerOfBroker(broker, each) for broker in serving(evidence) for each in broker.advertised)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -207,12 +215,12 @@ def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None
     return listeners, f"PLAINTEXT://{host}:{settings.get('advertised.port') or port}"
 
 
-def _listeners(setting: str, text: str, unreadable: list[Unreadable]) -> tuple[Listener, ...]:
+def _listeners(setting: str, text: str, unreadable: list[tuple[str, str]]) -> tuple[Listener, ...]:
     found = []
     for entry in _names(text):
         parts = _ENTRY.fullmatch(entry)
         if parts is None or int(parts[3]) not in _PORTS:
-            unreadable.append(Unreadable(setting, entry))
+            unreadable.append((setting, entry))
         else:
             found.append(Listener(parts[1].upper(), parts[2], int(parts[3])))
     return tuple(found)
@@ -223,7 +231,7 @@ def _protocols(
     roles: frozenset[str],
     controllers: Iterable[str],
     listeners: Iterable[Listener],
-    unreadable: list[Unreadable],
+    unreadable: list[tuple[str, str]],
 ) -> dict[str, str]:
     """The protocol of each listener name. The default maps protocol names to themselves, and in KRaft mode the
     controllers' listeners to PLAINTEXT.
@@ -234,7 +242,7 @@ def _protocols(
         for entry in _names(settings[setting]):
             pair = _PAIR.fullmatch(entry)
             if pair is None or pair[2].upper() not in PROTOCOLS:
-                unreadable.append(Unreadable(setting, entry))
+                unreadable.append((setting, entry))
             else:
                 found[pair[1].upper()] = pair[2].upper()
         return found
@@ -246,73 +254,27 @@ def _protocols(
 
 
 @dataclass(frozen=True, slots=True)
-class ListenerPort:
-    """A bound port of a broker. An empty host means every address; `published` is the Docker host's port for it."""
-
-    broker: str
-    node_id: int | None
-    host: str
-    port: int
-    published: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AdvertisedEndpoint:
-    """An endpoint that clients receive; `where` is judged only by its text."""
-
-    broker: str
-    node_id: int | None
-    host: str
-    port: int
-    where: Where
-
-
-@dataclass(frozen=True, slots=True)
 class ListenerRow:
-    """One listener name. `protocol` is None if brokers differ or have none."""
+    """One listener name: clients of `ports` receive `endpoints`. `protocol` is None if brokers differ or have none."""
 
     listener: str
     protocol: str | None
-    ports: tuple[ListenerPort, ...]
-    endpoints: tuple[AdvertisedEndpoint, ...]
+    ports: tuple[ListenerOfBroker, ...]
+    endpoints: tuple[ListenerOfBroker, ...]
     inter_broker: bool
 
 
 def listener_table(evidence: Evidence) -> tuple[ListenerRow, ...]:
     """The rows, in the order of the files."""
     brokers = serving(evidence)
-    bound = [(broker, each) for broker in brokers for each in broker.of_clients()]
+    bound = [ListenerOfBroker(broker, each) for broker in brokers for each in broker.of_clients()]
     advertised = advertised_listeners(evidence)
-    names = dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised))
     rows = []
-    for name in names:
-        protocols = {broker.protocols.get(name) for broker, each in (*bound, *advertised) if each.name == name}
-        rows.append(
-            ListenerRow(
-                name,
-                protocols.pop() if len(protocols) == 1 else None,
-                tuple(_port(broker, each) for broker, each in bound if each.name == name),
-                tuple(_endpoint(broker, each) for broker, each in advertised if each.name == name),
-                any(broker.inter_broker == name for broker in brokers),
-            )
-        )
+    for name in dict.fromkeys(each.name for broker in brokers for each in (*broker.of_clients(), *broker.advertised)):
+        ports = tuple(each for each in bound if each.listener.name == name)
+        endpoints = tuple(each for each in advertised if each.listener.name == name)
+        protocols = {broker.protocols.get(name) for broker, _ in (*ports, *endpoints)}
+        protocol = protocols.pop() if len(protocols) == 1 else None
+        inter_broker = any(broker.inter_broker == name for broker in brokers)
+        rows.append(ListenerRow(name, protocol, ports, endpoints, inter_broker))
     return tuple(rows)
-
-
-def _port(broker: BrokerListeners, listener: Listener) -> ListenerPort:
-    published = dict(broker.file.published or ()).get(listener.port)
-    return ListenerPort(broker.file.name, broker.node_id, listener.host, listener.port, published)
-
-
-def _endpoint(broker: BrokerListeners, listener: Listener) -> AdvertisedEndpoint:
-    return AdvertisedEndpoint(broker.file.name, broker.node_id, listener.host, listener.port, where(listener.host))
-
-
-def where(host: str) -> Where:
-    """From where clients can dial a host, judged by its text."""
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-        return "nowhere"
-    if is_loopback(host):
-        return "same-machine"
-    # An empty host is the machine's own host name.
-    return "same-network" if not host or inside_name(host) else "anywhere"

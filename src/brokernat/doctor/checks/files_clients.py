@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, advertised_listeners, serving, where
+from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity
@@ -81,22 +81,24 @@ def listener_on_some(evidence: Evidence) -> Iterator[CheckFinding]:
     brokers = serving(evidence)
     for name, advertised in _by_name(evidence).items():
         having = [broker for broker, _ in advertised]
-        if lacking := ", ".join(broker.name for broker in brokers if broker not in having):
+        lacking = [broker.name for broker in brokers if broker not in having]
+        if lacking:
             endpoints = ", ".join(each.endpoint for _, each in advertised)
+            others = ", ".join(lacking)
             yield error(
                 f"listener {name}",
-                f"{sum(broker not in having for broker in brokers)} of {len(brokers)} brokers lack it",
-                (f"its clients receive: {endpoints}", f"and never receive: {lacking}"),
+                f"{len(lacking)} of {len(brokers)} brokers lack it",
+                (f"its clients receive: {endpoints}", f"and never receive: {others}"),
                 client="use bootstrap servers of one listener that all brokers have",
-                broker=f"define and advertise {name} on {lacking} too",
+                broker=f"define and advertise {name} on {others} too",
             )
 
 
-def _by_name(evidence: Evidence) -> dict[str, list[tuple[BrokerListeners, Listener]]]:
+def _by_name(evidence: Evidence) -> dict[str, list[ListenerOfBroker]]:
     """The brokers that advertise each listener name, each with its advertised endpoint."""
-    found: dict[str, list[tuple[BrokerListeners, Listener]]] = {}
-    for broker, each in advertised_listeners(evidence):
-        found.setdefault(each.name, []).append((broker, each))
+    found: dict[str, list[ListenerOfBroker]] = {}
+    for each in advertised_listeners(evidence):
+        found.setdefault(each.listener.name, []).append(each)
     return found
 
 
@@ -115,7 +117,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
         if not inside_name(each.host):
             continue
         message = f"{each} is for clients that resolve this name, usually those in the broker's own network"
-        if any(where(other.host) in ("anywhere", "same-machine") for other in broker.advertised):
+        if any(other.where in ("anywhere", "same-machine") for other in broker.advertised):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
@@ -136,9 +138,9 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     several = len(serving(evidence)) > 1
     for broker, each in advertised_listeners(evidence):
-        alone = f"{each} is only for clients on the broker's machine"
         if not is_loopback(each.host):
             continue
+        alone = f"{each} is only for clients on the broker's machine"
         if each.name == broker.inter_broker and several:
             severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
             message = f"{each} is the inter-broker listener: each other broker would dial itself"
@@ -185,16 +187,13 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         leads_to = [inside for inside, outside in published if outside == listener.port]
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
         fix = f'publish it: `ports: ["{listener.port}:{bound}"]`'
+        advertised = f"{listener} is advertised, but the host's port {listener.port}"
         if leads_to and bound not in leads_to:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
-            message = (
-                f"{listener} is advertised, but the host's port {listener.port} leads to port {leads_to[0]} ({other})"
-            )
-            yield error(broker.name, message, seen, broker=fix)
+            yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
         elif not leads_to and is_loopback(listener.host):
             # The name of another machine may be a gateway, which has its own ports.
-            message = f"{listener} is advertised, but the host's port {listener.port} is not published"
-            yield warning(broker.name, message, seen, broker=fix)
+            yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,
+    FORMER_SETTINGS,
     BrokerListeners,
     Listener,
     advertised_listeners,
     all_listeners,
     former_settings,
     serving,
-    where,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
@@ -46,9 +46,9 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: write the entry in that form.
     """
     for broker in all_listeners(evidence):
-        for each in broker.unreadable:
-            message = f"Kafka cannot read `{each.entry}` in `{each.setting}`"
-            yield error(broker.name, message, broker=f"in `{each.setting}` write {_FORMS.get(each.setting, _LISTENER)}")
+        for setting, entry in broker.unreadable:
+            fix = f"in `{setting}` write {_FORMS.get(setting, _LISTENER)}"
+            yield error(broker.name, f"Kafka cannot read `{entry}` in `{setting}`", broker=fix)
         for setting, releases in _LISTS.items():
             value = broker.settings.get(setting, "")
             # Kafka drops empty entries at the end of the map (`String.split`).
@@ -58,13 +58,11 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
                 # The releases that refuse it in a list of names or listeners do not support ZooKeeper.
                 stops = broker.is_kraft or setting in (_PROTOCOL_MAP, "process.roles")
                 severity = Severity.ERROR if stops else Severity.WARNING
-                yield finding(
-                    severity, broker.name, message, (value,), broker=f"remove the extra comma from `{setting}`"
-                )
+                fix = f"remove the extra comma from `{setting}`"
+                yield finding(severity, broker.name, message, (value,), broker=fix)
         if not broker.listeners and not broker.unreadable:
-            yield error(
-                broker.name, "`listeners` is set, but has no listener", broker=f"in `listeners` write {_LISTENER}"
-            )
+            fix = f"in `listeners` write {_LISTENER}"
+            yield error(broker.name, "`listeners` is set, but has no listener", broker=fix)
 
 
 @check("BN812", Need.FILES)
@@ -108,7 +106,7 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
         for port in dict.fromkeys(each.port for each in broker.listeners if each.port):
             found = [each for each in broker.listeners if each.port == port]
             # BN812 reports two listeners of one name.
-            if len(found) > 1 and len({each.name for each in found}) > 1:
+            if len({each.name for each in found}) > 1:
                 versions = [place.version for each in found if (place := address(each.host)) is not None]
                 both_families = len(found) == 2 and sorted(versions) == [4, 6]
                 message = f"{' and '.join(each.name for each in found)} are bound to one port, {port}"
@@ -176,13 +174,9 @@ def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         for each in broker.advertised_setting or ():
             port = broker.bound_port(each.name)
             if each.port == 0 and port is not None:
-                effect = (
-                    f"clients receive {port}, the bound port"
-                    if port
-                    else "clients receive another port after each start"
-                )
+                received = f"{port}, the bound port" if port else "another port after each start"
                 fix = f"advertise {each.name}://{each.host}:PORT with the port that clients dial"
-                yield warning(broker.name, f"{each} has port 0: {effect}", broker=fix)
+                yield warning(broker.name, f"{each} has port 0: clients receive {received}", broker=fix)
 
 
 @check("BN831", Need.FILES)
@@ -198,8 +192,11 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker, each in advertised_listeners(evidence):
         own = broker.bound_port(each.name)
-        other = next((there for there in broker.listeners if _advertises(broker, each, there)), None)
-        if other is not None and own is not None:
+        if own is None or own == each.port or not each.host:
+            continue
+        at_port = [other for other in broker.listeners if other.name != each.name and other.port == each.port]
+        other = next((other for other in at_port if _has_host(broker, other, each.host.lower(), own)), None)
+        if other is not None:
             differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
             message = f"{each} is advertised, but {other.name} is bound to that port"
             seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
@@ -207,17 +204,12 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(Severity.ERROR if differ else Severity.WARNING, broker.name, message, seen, broker=fix)
 
 
-def _advertises(broker: BrokerListeners, advertised: Listener, other: Listener) -> bool:
-    """Whether a listener advertises the endpoint of another listener."""
-    if other.name == advertised.name or other.port != advertised.port or not advertised.host:
-        return False
-    own = broker.bound_port(advertised.name)
-    if own == advertised.port:
-        return False
-    there = next((each for each in broker.advertised if each.name == other.name), None)
-    same_host = there is not None and there.host.lower() == advertised.host.lower()
-    exchanged = there is not None and there.port in (own, other.port)
-    return other.host.lower() == advertised.host.lower() or (same_host and exchanged)
+def _has_host(broker: BrokerListeners, bound: Listener, host: str, own: int) -> bool:
+    """Whether a bound listener is bound to a host, or advertises it with its own port or with the port `own`."""
+    if bound.host.lower() == host:
+        return True
+    advertised = next((each for each in broker.advertised if each.name == bound.name), None)
+    return advertised is not None and advertised.host.lower() == host and advertised.port in (own, bound.port)
 
 
 @check("BN817", Need.FILES)
@@ -231,7 +223,7 @@ def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: advertise a name or an address that clients can dial; `listeners` can stay.
     """
     for broker, each in advertised_listeners(evidence):
-        if where(each.host) == "nowhere":
+        if each.where == "nowhere":
             default = "" if broker.advertised_setting else ", because `advertised.listeners` is not set"
             fix = f"advertise {each.name}://HOST:{each.port} with a host that clients can dial"
             yield error(broker.name, f"advertises {each}{default}", broker=fix)
@@ -327,9 +319,6 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
         yield info(broker.name, f"{', '.join(advertised)} {message}")
 
 
-_FORMER = ("host.name", "port", "advertised.host.name", "advertised.port")
-
-
 @check("BN829", Need.FILES)
 def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
     """A file has settings that Kafka no longer reads.
@@ -341,7 +330,7 @@ def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: set `listeners` and `advertised.listeners`.
     """
     for broker in all_listeners(evidence):
-        found = [name for name in _FORMER if name in broker.settings]
+        found = [name for name in FORMER_SETTINGS if name in broker.settings]
         if found:
             listeners, advertised = former_settings(broker.settings)
             bound = broker.settings.get("listeners") or listeners or DEFAULT_LISTENERS

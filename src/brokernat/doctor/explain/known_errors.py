@@ -16,14 +16,12 @@ characters.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any, Final
 
-from brokernat.doctor.explain.known_lines import KnownLine, known_line
+from brokernat.doctor.explain.known_lines import KnownLine, known_line, tables
 from brokernat.doctor.explain.log_text import wording_of
 
 _SPELLINGS: Final = "spellings.toml"
@@ -128,7 +126,7 @@ def _goes_on(line: str, end: int) -> bool:
 @cache
 def known_errors() -> tuple[KnownLine, ...]:
     """All known errors; their `holds` are all spellings."""
-    return tuple(known for file in _files() for known in _errors_of(file))
+    return tuple(known for file in _clients() for known in _errors_of(file))
 
 
 @cache
@@ -138,16 +136,12 @@ def _by_first() -> Mapping[str, Mapping[str, list[tuple[str, str, KnownLine]]]]:
     # Longer spellings come first: `Local: Timed out in queue` is not `Local: Timed out`.
     all_spellings = [(text, known) for known in known_errors() for text in known.holds]
     anybodys = _anybodys()
-    for text, error in sorted(all_spellings, key=_length):
+    for text, error in sorted(all_spellings, key=lambda spelling: -len(spelling[0])):
         known = replace(error, borrowed=True) if text in anybodys else error
         spelled = wording_of(text)
         more = spelled[:_MORE] if len(text) >= _MORE else ""
         found.setdefault(spelled[:_FIRST], {}).setdefault(more, []).append((text, spelled, known))
     return found
-
-
-def _length(spelling: tuple[str, KnownLine]) -> int:
-    return -len(spelling[0])
 
 
 def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
@@ -176,7 +170,7 @@ def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
 
 def _spelled(name: str) -> Iterator[str]:
     """All spellings of a protocol error, or of an error of librdkafka's own."""
-    fields, anybodys = _parsed(_SPELLINGS)[name], _parsed(_ANYBODYS)
+    fields, anybodys = tables("errors")[_SPELLINGS][name], tables("errors")[_ANYBODYS]
     if "local" in fields:
         yield f"Local: {fields['local']}"
         yield from (f"ERR_{name}", f"code={name}", f"{name})")
@@ -221,15 +215,8 @@ def _beginning(text: str, words: int = _WORDS) -> str:
 @cache
 def _anybodys() -> frozenset[str]:
     """The error texts that other programs print, too."""
-    return frozenset(text for file in _files() for fields in file["error"] for text in fields.get("anybodys", ()))
+    return frozenset(text for file in _clients() for fields in file["error"] for text in fields.get("anybodys", ()))
 
 
-@cache
-def _files() -> tuple[dict[str, Any], ...]:
-    names = sorted(file.name for file in (files(__package__) / "errors").iterdir())
-    return tuple(_parsed(name) for name in names if name.endswith(".toml") and name not in (_SPELLINGS, _ANYBODYS))
-
-
-@cache
-def _parsed(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "errors" / name).read_text("utf-8"))
+def _clients() -> list[dict[str, Any]]:
+    return [table for name, table in tables("errors").items() if name not in (_SPELLINGS, _ANYBODYS)]

@@ -52,7 +52,7 @@ class Explanation:
     """`means` and `do` are format strings with the line's values: `{endpoint}`, `{node}` and the pattern's groups.
 
     `codes` are the checks that prove it, the most likely first; `run` is the command that runs them. `conditions` are
-    patterns by name: of the pattern's groups, of `role` (a `Role`) and of `host_kind` (`peers.host_kind`).
+    patterns by name: of the pattern's groups, of `role` (a `Role`) and of `host_kind` (`Peer.host_kind`).
     """
 
     means: str
@@ -110,8 +110,7 @@ class HostHint:
 @cache
 def known_lines() -> tuple[KnownLine, ...]:
     """All kinds of lines, grouped by client; no line belongs to two kinds."""
-    names = sorted(file.name for file in (files(__package__) / "lines").iterdir())
-    clients = [_parsed(name) for name in names if name.endswith(".toml") and name != _SHARED]
+    clients = [table for name, table in tables("lines").items() if name != _SHARED]
     return tuple(known_line(client["client"], fields) for client in clients for fields in client["line"])
 
 
@@ -122,16 +121,19 @@ def host_hints() -> tuple[HostHint, ...]:
 
 
 @cache
+def tables(folder: str) -> dict[str, dict[str, Any]]:
+    """The TOML files in a folder of this package by name, sorted."""
+    found = [file for file in (files(__package__) / folder).iterdir() if file.name.endswith(".toml")]
+    return {file.name: tomllib.loads(file.read_text("utf-8")) for file in sorted(found, key=lambda file: file.name)}
+
+
 def _shared() -> dict[str, Any]:
-    return _parsed(_SHARED)
+    return tables("lines")[_SHARED]
 
 
-def _parsed(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "lines" / name).read_text("utf-8"))
-
-
-def known_line(client: str, fields: dict[str, Any]) -> KnownLine:
+def known_line(client: str, fields: Mapping[str, Any]) -> KnownLine:
     """A kind of lines from an entry of a file."""
+    fields = {"client": client, **fields}
     given = fields.pop("explanation", None)
     if isinstance(given, str):
         given = _shared()["explanations"][given]
@@ -141,7 +143,7 @@ def known_line(client: str, fields: dict[str, Any]) -> KnownLine:
     fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
     fields["role"] = Role(fields.get("role", Role.UNNAMED))
-    return KnownLine(client=fields.pop("client", client), explanations=tuple(map(_explanation, given)), **fields)
+    return KnownLine(explanations=tuple(map(_explanation, given)), **fields)
 
 
 def _explanation(fields: dict[str, Any]) -> Explanation:

@@ -54,9 +54,9 @@ class ExplainedLine:
 
     match: LineMatch
     line: str
-    count: int = 1
-    first_seen: str | None = None
+    first_seen: str | None
     last_seen: str | None = None
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,9 @@ class _Reader:
         times = (time for each in (*texts, *reversed(self._above)) if (time := timestamp(each)))
         self._when = next(times, self._when)
         occurrence = _Occurrence(self._pieces, match, text, self._when)
-        if match.known.borrowed:
+        if known.borrowed:
             occurrence.above = tuple(self._above)
-        if match.known.borrowed or self._waiting:
+        if known.borrowed or self._waiting:
             self._waiting.append(occurrence)
         else:
             self._count(occurrence)
@@ -204,12 +204,9 @@ class _Reader:
             return
         self._keys.add(key)
         kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
-        explained = self._explained.get(kept)
-        if explained is None:
-            self._explained[kept] = ExplainedLine(it.match, it.text, 1, it.when, it.when)
-        else:
-            explained.count += 1
-            explained.last_seen = it.when
+        explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
+        explained.count += 1
+        explained.last_seen = it.when
         self._last = kept, it.match.known.key
 
     def _correct(self, it: _Occurrence) -> None:

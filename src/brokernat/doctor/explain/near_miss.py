@@ -36,7 +36,7 @@ class UnknownLine:
 
     line: str
     like: KnownLine
-    count: int = 1
+    count: int = 0
 
 
 class UnknownLines:
@@ -52,13 +52,11 @@ class UnknownLines:
         if _CALM.search(line) or not _KAFKA.search(line):
             return
         wording = _VARIES.sub("#", line)
-        if wording in self._by_wording:
-            unknown = self._by_wording[wording]
-            if unknown:
-                unknown.count += 1
-        elif len(self._by_wording) < _WORDINGS:
+        if wording not in self._by_wording and len(self._by_wording) < _WORDINGS:
             like = most_like(line)
             self._by_wording[wording] = UnknownLine(printable(line), like) if like else None
+        if unknown := self._by_wording.get(wording):
+            unknown.count += 1
 
     def found(self) -> tuple[UnknownLine, ...]:
         """The first `MOST` of them, in the order of the log."""

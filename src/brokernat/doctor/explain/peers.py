@@ -44,8 +44,19 @@ class Peer:
 
     @property
     def host_kind(self) -> str:
-        """The kind of the line's host; empty if the line names none or an ordinary one."""
-        return host_kind(self.words["host"]) if self.words["host"] != UNNAMED["host"] else ""
+        """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); otherwise empty."""
+        if self.words["host"] == UNNAMED["host"]:
+            return ""
+        host = self.words["host"].lower().rstrip(".")
+        place = address(host)
+        # Linux and Docker connect 0.0.0.0 to the client's own machine.
+        if is_loopback(host) or (place is not None and place.is_unspecified):
+            return "loopback"
+        if place is not None:
+            return "private" if place.is_private else ""
+        if _CONTAINER.fullmatch(host):
+            return "container"
+        return "inside" if inside_name(host) else ""
 
 
 def peer_of(match: re.Match[str], role: Role) -> Peer:
@@ -65,20 +76,6 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
     if "host" in groups:
         groups.setdefault("endpoint", groups["host"])
     return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, dialled)
-
-
-def host_kind(host: str) -> str:
-    """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); empty for any other host."""
-    host = host.lower().rstrip(".")
-    place = address(host)
-    # Linux and Docker connect 0.0.0.0 to the client's own machine.
-    if is_loopback(host) or (place is not None and place.is_unspecified):
-        return "loopback"
-    if place is not None:
-        return "private" if place.is_private else ""
-    if _CONTAINER.fullmatch(host):
-        return "container"
-    return "inside" if inside_name(host) else ""
 
 
 def _node(text: str) -> tuple[Role, int | None]:

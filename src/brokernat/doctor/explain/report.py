@@ -1,7 +1,7 @@
 """Prints the recognised lines and codes as text and as JSON; computes nothing.
 
 The text has the original line, its meaning, the checks that prove it, and the fix. A log is untrusted text;
-`log.explain_log` and `reports.folding` remove terminal control characters.
+`log.explain_log` and `text.folded` remove terminal control characters.
 """
 
 from __future__ import annotations
@@ -93,9 +93,8 @@ def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
         span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
         yield from _field("seen", f"{explained.count} times{span}", width)
     yield from _field("means", match.means, width)
-    known = catalogue()
     for code in match.codes:
-        yield from _field("check", f"{code} {known[code].title}" if code in known else code, width)
+        yield from _field("check", f"{code} {catalogue()[code].title}", width)
     yield from _field("do", match.do, width)
     if match.rule:
         yield f"  rule   {match.rule}"

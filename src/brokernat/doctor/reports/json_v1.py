@@ -112,22 +112,22 @@ class ListenerV1(_Shape):
 class ListenerPortV1(_Shape):
     """A port that a listener in a broker's file binds."""
 
-    broker: str = Field(description="The file, with the service of a compose file.")
-    node_id: int | None
-    host: str = Field(description="Empty for every address.")
-    port: int
+    broker: str = _from("broker.file.name", "The file, with the service of a compose file.")
+    node_id: int | None = _from("broker.node_id")
+    host: str = _from("listener.host", "Empty for every address.")
+    port: int = _from("listener.port")
     published: int | None = Field(description="The host's port for a container's.")
 
 
 class AdvertisedEndpointV1(_Shape):
     """An endpoint that a broker's file advertises."""
 
-    broker: str
-    node_id: int | None
-    host: str
-    port: int
-    where: Literal["anywhere", "same-machine", "same-network", "nowhere"] = Field(
-        description="From where it can be dialled, judged by its text."
+    broker: str = _from("broker.file.name")
+    node_id: int | None = _from("broker.node_id")
+    host: str = _from("listener.host")
+    port: int = _from("listener.port")
+    where: Literal["anywhere", "same-machine", "same-network", "nowhere"] = _from(
+        "listener.where", "From where it can be dialled, judged by its text."
     )
 
 

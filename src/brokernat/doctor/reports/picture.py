@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, Group, Route, State
 from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
-from brokernat.doctor.reports.summary import names
+from brokernat.doctor.reports.summary import named_and_counted, names
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the words of arrows are between them.
@@ -23,7 +23,7 @@ _TALL, _STEP = 340, 44
 _SPINE = 22
 _SHOW_ALL = 8
 _NAMED = {State.BROKEN: 5, State.DOUBTFUL: 4, State.OK: 2}
-_SERVERS = 6
+_SERVERS = 5
 
 
 def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
@@ -60,33 +60,25 @@ def _drawn(
 
 
 def _wide_group(picture: Picture, group: Group, top: float) -> float:
-    ways = [
-        (
-            way,
-            _box(_ADVERTISED, 0, head, way.advertised),
-            None if way.dialled is None else _box(_DIALLED, 0, "", way.dialled),
-        )
-        for head, way in rows(group.routes)
-    ]
-    heights = [max(advertised.height, dialled.height if dialled else 0) for _, advertised, dialled in ways]
+    ways = [(way, _wide_boxes(head, way)) for head, way in rows(group.routes)]
+    heights = [max(box.height for box in boxes) for _, boxes in ways]
     rows_height = sum(heights) + _GAP * (len(heights) - 1) if heights else 0
     bottom = _bottom(_stacked(group, 0, _SERVER[1]))
     height = max(bottom, rows_height)
     left = _stacked(group, top + (height - bottom) / 2, _SERVER[1])
     picture.boxes += left
     if not ways:
-        for box in left:
-            picture.arrows.append(
-                Arrow(sum(_SERVER), box.middle, _ADVERTISED[0] + 60, box.middle, box.state, ends=False)
-            )
+        end = _ADVERTISED[0] + 60
+        picture.arrows += [Arrow(sum(_SERVER), box.middle, end, box.middle, box.state, ends=False) for box in left]
         return top + height
     y = top + (height - rows_height) / 2
     bus = (sum(_SERVER) + _ADVERTISED[0]) / 2
     middles = [box.middle for box in left]
-    for (way, advertised, dialled), tallness in zip(ways, heights, strict=True):
-        middles.append(y + tallness / 2)
-        picture.arrows.append(Arrow(bus, middles[-1], _ADVERTISED[0], middles[-1]))
-        _wide_row(picture, way, advertised, dialled, middles[-1])
+    for (way, boxes), tallness in zip(ways, heights, strict=True):
+        middle = y + tallness / 2
+        middles.append(middle)
+        picture.arrows += [Arrow(bus, middle, _ADVERTISED[0], middle), *_wide_arrows(way, middle)]
+        picture.boxes += [replace(box, y=middle - box.height / 2) for box in boxes]
         y += tallness + _GAP
     picture.arrows += [
         *(Arrow(sum(_SERVER), box.middle, bus, box.middle, box.state, ends=False) for box in left),
@@ -101,21 +93,23 @@ def _box(column: tuple[float, float], y: float, head: str, text: str, state: Sta
     return Box(x, y, width, head, folded(text, width), foot, text or head, state)
 
 
-def _wide_row(picture: Picture, way: Route, advertised: Box, dialled: Box | None, middle: float) -> None:
-    code = "".join(way.codes[:1])
-    boxes, choice = [advertised], way.choice
-    if dialled is None:
-        picture.arrows.append(
-            Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words, code, ends=False)
-        )
-    else:
-        words = "" if way.reach.state is State.OK else way.reach.words
-        picture.arrows += [
-            Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words),
-            Arrow(sum(_DIALLED), middle, _ANSWERING[0], middle, way.reach.state, words, code),
-        ]
-        boxes += [dialled, _box(_ANSWERING, 0, way.answering, "", way.reach.state)]
-    picture.boxes += [replace(box, y=middle - box.height / 2) for box in boxes]
+def _wide_boxes(head: str, way: Route) -> list[Box]:
+    """The boxes of a row, all at its top."""
+    boxes = [_box(_ADVERTISED, 0, head, way.advertised)]
+    if way.dialled is not None:
+        boxes += [_box(_DIALLED, 0, "", way.dialled), _box(_ANSWERING, 0, way.answering, "", way.reach.state)]
+    return boxes
+
+
+def _wide_arrows(way: Route, middle: float) -> list[Arrow]:
+    code, choice = "".join(way.codes[:1]), way.choice
+    if way.dialled is None:
+        return [Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words, code, ends=False)]
+    words = "" if way.reach.state is State.OK else way.reach.words
+    return [
+        Arrow(sum(_ADVERTISED), middle, _DIALLED[0], middle, choice.state, choice.words),
+        Arrow(sum(_DIALLED), middle, _ANSWERING[0], middle, way.reach.state, words, code),
+    ]
 
 
 def _tall_group(picture: Picture, group: Group, top: float) -> float:
@@ -166,13 +160,14 @@ def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:
 
     The `advertised` of a route that counts several lists their nodes.
     """
+    if len(routes) <= _SHOW_ALL:
+        return [(f"node {each.node_id}", each) for each in routes]
     kinds: dict[tuple[State, str, str], list[Route]] = {}
     for route in routes:
         kinds.setdefault((route.state, route.choice.words, route.reach.words), []).append(route)
     shown: list[tuple[str, Route]] = []
     for members in sorted(kinds.values(), key=lambda members: WORST_FIRST.index(members[0].state)):
-        named = _NAMED[members[0].state]
-        first, rest = (members[:named], members[named:]) if len(members) > named + 1 else (members, [])
+        first, rest = named_and_counted(members, _NAMED[members[0].state])
         shown += [(f"node {each.node_id}", each) for each in first]
         if rest:
             more = replace(
@@ -182,17 +177,17 @@ def rows(routes: Sequence[Route]) -> list[tuple[str, Route]]:
                 answering="each node" if rest[0].state is State.OK else rest[0].answering,
             )
             shown.append((f"{len(rest)} more nodes", more))
-    return shown if len(routes) > _SHOW_ALL else [(f"node {each.node_id}", each) for each in routes]
+    return shown
 
 
 def servers(entrances: Sequence[Entrance]) -> list[tuple[str, str, State]]:
     """Heading, words and state of each bootstrap server; of many the last row counts the rest."""
-    shown = entrances if len(entrances) <= _SERVERS else entrances[: _SERVERS - 1]
+    shown, rest = named_and_counted(entrances, _SERVERS)
     found = [
         (each.endpoint, each.reach.words if each.reach.state is not State.OK else names(each), each.reach.state)
         for each in shown
     ]
-    if rest := entrances[len(shown) :]:
+    if rest:
         worst = min((each.reach.state for each in rest), key=WORST_FIRST.index)
         found.append((f"{len(rest)} more", "listed below", worst))
     return found

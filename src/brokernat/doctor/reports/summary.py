@@ -10,15 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from brokernat.address.host import bracketed
-from brokernat.doctor.broker_files.listeners import AdvertisedEndpoint, ListenerPort, listener_table
+from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, listener_table
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
 from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.text import counted
+
+Item = TypeVar("Item")
 
 _CLUSTER_VERDICTS = {
     Severity.ERROR: "errors between this host and the brokers: clients fail",
@@ -56,6 +59,14 @@ def count(number: int, name: str) -> str:
     return counted(number, name) if number else f"no {name}"
 
 
+def named_and_counted(items: Sequence[Item], most: int) -> tuple[Sequence[Item], Sequence[Item]]:
+    """The first `most` items, which a report names, and the others, which it counts.
+
+    A line that counts one item is as long as the item's own line, so a single one is named.
+    """
+    return (items, ()) if len(items) <= most + 1 else (items[:most], items[most:])
+
+
 Line = tuple[State, str]
 _NAMED = {State.OK: 6, State.DOUBTFUL: 12, State.BROKEN: 12}
 _FEW = 12
@@ -73,13 +84,11 @@ def probe_results(diagnosis: Diagnosis, *, every: bool = False) -> Iterator[Line
         # In a large cluster the broken brokers come first.
         kinds.sort(key=lambda kind: WORST_FIRST.index(kind[0][0]))
     for (state, words), members in kinds:
-        # A line that counts one node is as long as the node's own line.
-        shown = len(members) if every or len(members) <= _NAMED[state] + 1 else _NAMED[state]
-        for route in members[:shown]:
+        named, others = named_and_counted(members, len(members) if every else _NAMED[state])
+        for route in named:
             yield state, _route(route)
-        if shown < len(members):
-            ids = [route.node_id for route in members[shown:]]
-            yield state, f"{len(ids)} more nodes, from {ids[0]} to {ids[-1]}: {words}"
+        if others:
+            yield state, f"{len(others)} more nodes, from {others[0].node_id} to {others[-1].node_id}: {words}"
     if diagnosis.cause is not None and not all(each.entered for each in diagnosis.evidence.listeners):
         yield from _listeners(diagnosis.listeners)
     for executor in diagnosis.evidence.executors:
@@ -176,18 +185,19 @@ def endpoints_by_listener(diagnosis: Diagnosis) -> Iterator[tuple[int, str]]:
             yield 1, "no broker"
 
 
-def _port(port: ListenerPort) -> str:
-    published = f" (published as {port.published})" if port.published is not None else ""
-    return f"{_node(port)} {bracketed(port.host)}:{port.port}{published}"
+def _port(bound: ListenerOfBroker) -> str:
+    published = f" (published as {bound.published})" if bound.published is not None else ""
+    return f"{_node(bound.broker)} {bound.listener.endpoint}{published}"
 
 
-def _endpoint(advertised: AdvertisedEndpoint) -> str:
-    host = bracketed(advertised.host) or "(the host name of its machine)"
-    return f"{_node(advertised)} at {host}:{advertised.port}{_SCOPES[advertised.where]}"
+def _endpoint(advertised: ListenerOfBroker) -> str:
+    each = advertised.listener
+    host = bracketed(each.host) or "(the host name of its machine)"
+    return f"{_node(advertised.broker)} at {host}:{each.port}{_SCOPES[each.where]}"
 
 
-def _node(place: ListenerPort | AdvertisedEndpoint) -> str:
-    return place.broker if place.node_id is None else f"node {place.node_id}"
+def _node(broker: BrokerListeners) -> str:
+    return broker.file.name if broker.node_id is None else f"node {broker.node_id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from brokernat.doctor.reports.summary import (
     count,
     endpoints_by_listener,
     errors_and_warnings,
+    named_and_counted,
     probe_results,
     remedy_of,
     verdict,
@@ -34,9 +35,18 @@ _STATEMENTS = 12
 
 def terminal(diagnosis: Diagnosis, width: int = 80) -> str:
     """The whole report, without a line end."""
-    sections = (_head, _causes, _probe_results, _listeners, _findings, _suppressed, _skipped, _closing)
-    written = ("\n".join(section(diagnosis, width)) for section in sections)
-    return "\n\n".join(filter(None, written))
+    sections = (
+        ("", _head),
+        ("", _causes),
+        ("probe results\n", _probe_results),
+        ("advertised endpoints by listener\n", _listeners),
+        ("findings\n", _findings),
+        ("suppressed\n", _suppressed),
+        ("skipped\n", _skipped),
+        ("", _closing),
+    )
+    written = ((heading, "\n".join(section(diagnosis, width))) for heading, section in sections)
+    return "\n\n".join(f"{heading}{text}" for heading, text in written if text)
 
 
 def _head(diagnosis: Diagnosis, width: int) -> Iterator[str]:
@@ -51,39 +61,32 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
         yield from folded(f"{cause.sentence} [{cause.code}]", width, name, "  ")
     for cause in diagnosis.causes:
         remedy = remedy_of(diagnosis.of_cause(cause))
-        before = f"{cause.code}, " if several else ""
-        for side, lines in (
+        sides = (
             ("on the client's side", remedy.client),
             ("rules for the client's address map", remedy.rules),
             ("on the brokers' side", remedy.broker),
-        ):
-            if lines:
-                yield from ("", f"{before}{side}") if not before.startswith("or") else (f"{before}{side}",)
-                for line in lines:
-                    yield from folded(line, width, "  ", "    ")
-                before = "or "
+        )
+        for number, (side, lines) in enumerate((side, lines) for side, lines in sides if lines):
+            if number:
+                yield f"or {side}"
+            else:
+                yield from ("", f"{cause.code}, {side}" if several else side)
+            for line in lines:
+                yield from folded(line, width, "  ", "    ")
 
 
 def _probe_results(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(probe_results(diagnosis))
-    if lines:
-        yield "probe results"
-    for state, line in lines:
+    for state, line in probe_results(diagnosis):
         yield from folded(line, width, f"  {_STATES[state]} ", " " * 7)
 
 
 def _listeners(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    lines = list(endpoints_by_listener(diagnosis))
-    if lines:
-        yield "advertised endpoints by listener"
-    for depth, line in lines:
+    for depth, line in endpoints_by_listener(diagnosis):
         indent = "  " * (depth + 1)
         yield from folded(line, width, indent, f"{indent}    ")
 
 
 def _findings(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.findings:
-        yield "findings"
     for group in by_code(diagnosis.findings, diagnosis.causes):
         yield from _group(group, width)
         rules = (f"rule {rule}" for rule in group.remedy.rules)
@@ -97,9 +100,8 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
     title = f"{group.severity}{sure}: {group.title}{why}"
     yield from folded(title, width, f"  {_SIGNS[group.severity]} {group.code} ", " " * 10)
     for statement in group.statements[:_STATEMENTS]:
-        shown = statement.subjects[: _SUBJECTS if len(statement.subjects) > _SUBJECTS + 1 else None]
-        more = len(statement.subjects) - len(shown)
-        subjects = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+        named, others = named_and_counted(statement.subjects, _SUBJECTS)
+        subjects = f"{', '.join(named)}{f' and {len(others)} more' if others else ''}"
         yield from folded(f"{subjects}: {statement.message}", width, " " * 6, " " * 8)
         for line in statement.evidence:
             yield from folded(line, width, " " * 8, " " * 10)
@@ -108,16 +110,12 @@ def _group(group: CodeGroup, width: int) -> Iterator[str]:
 
 
 def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.suppressed:
-        yield "suppressed"
-        for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
-            subjects = ", ".join(finding.subject for finding in members)
-            yield from folded(f"{code}: {subjects}", width, "  ", "    ")
+    for code, members in groupby(diagnosis.suppressed, lambda finding: finding.code):
+        subjects = ", ".join(finding.subject for finding in members)
+        yield from folded(f"{code}: {subjects}", width, "  ", "    ")
 
 
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
-    if diagnosis.skipped:
-        yield "skipped"
     for reason in dict.fromkeys(each.reason for each in diagnosis.skipped if not each.options):
         codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
         few = len(codes) <= _CODES

@@ -4,12 +4,9 @@ import pytest
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 
 from brokernat.doctor.broker_files.listeners import (
-    AdvertisedEndpoint,
-    ListenerPort,
-    Unreadable,
+    Listener,
     broker_listeners,
     listener_table,
-    where,
 )
 from brokernat.doctor.evidence import Evidence
 
@@ -52,7 +49,7 @@ def test_what_is_advertised(text: str, advertised: list[str]) -> None:
     ],
 )
 def test_unreadable(text: str, unreadable: list[tuple[str, str]]) -> None:
-    assert broker_listeners(file(text)).unreadable == tuple(Unreadable(*each) for each in unreadable)
+    assert broker_listeners(file(text)).unreadable == tuple(unreadable)
 
 
 def test_protocols() -> None:
@@ -85,17 +82,23 @@ def test_the_last_one_counts() -> None:
 def test_the_port_decides() -> None:
     bob, fred = listener_table(files(BOB_AND_FRED))
     assert (bob.listener, bob.protocol, bob.inter_broker) == ("BOB", "PLAINTEXT", True)
-    assert bob.ports == (ListenerPort("f0", 0, "kafka0", 29092),)
-    assert bob.endpoints == (AdvertisedEndpoint("f0", 0, "kafka0", 29092, "same-network"),)
-    assert fred.endpoints == (AdvertisedEndpoint("f0", 0, "localhost", 9092, "same-machine"),)
+    assert [(each.broker.name, each.listener) for each in bob.ports] == [
+        ("node 0 (f0)", Listener("BOB", "kafka0", 29092)),
+    ]
+    assert bob.endpoints == bob.ports
+    assert bob.endpoints[0].listener.where == "same-network"
+    assert [(each.broker.name, each.listener) for each in fred.endpoints] == [
+        ("node 0 (f0)", Listener("FRED", "localhost", 9092)),
+    ]
+    assert fred.endpoints[0].listener.where == "same-machine"
     assert not fred.inter_broker
 
 
 def test_brokers_without_the_name_are_missing() -> None:
     one = "node.id=1\nlisteners=PLAINTEXT://a:1,TEXT://a:2\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,TEXT:SSL"
     rows = {row.listener: row for row in listener_table(files("node.id=0\nlisteners=PLAINTEXT://b.example:1", one))}
-    assert [each.node_id for each in rows["PLAINTEXT"].endpoints] == [0, 1]
-    assert [each.node_id for each in rows["TEXT"].endpoints] == [1]
+    assert [each.broker.node_id for each in rows["PLAINTEXT"].endpoints] == [0, 1]
+    assert [each.broker.node_id for each in rows["TEXT"].endpoints] == [1]
 
 
 def test_a_controllers_listener_is_nobodys_business() -> None:
@@ -109,5 +112,5 @@ def test_published_ports() -> None:
 
 def test_where() -> None:
     hosts = ("", "kafka0", "a.svc", "localhost", "127.0.0.2", "::1", "0.0.0.0", "::", "a.example", "10.0.0.1")
-    found = [where(host) for host in hosts]
+    found = [Listener("A", host, 1).where for host in hosts]
     assert found == ["same-network"] * 3 + ["same-machine"] * 3 + ["nowhere"] * 2 + ["anywhere"] * 2
