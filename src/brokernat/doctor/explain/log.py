@@ -7,7 +7,10 @@ bytes; the output has no terminal control characters.
 Some texts are borrowed: every program on the JVM may print `PKIX path building failed`. Such a line counts if the lines
 around it (first the rest of its stack, then the lines above) show Kafka before another program; if they show neither,
 only in an input of a few lines. Lines that healthy programs print, too, are explained only in an input of a few lines
-without anything else.
+without anything more informative.
+
+A line may only say that something failed (`Tells.WRAPPER`). The exception in it or below it is then shown, whether or
+not it is known.
 """
 
 from __future__ import annotations
@@ -43,6 +46,12 @@ _OTHERS = re.compile(
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
+_EXCEPTION = r"(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
+# Docker compose and syslog write a prefix before every line.
+_PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
+_OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
+_WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
+_LONGEST = 300
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "
 )
@@ -50,13 +59,17 @@ _CONTINUES = re.compile(
 
 @dataclass(slots=True)
 class ExplainedLine:
-    """`line` is the first line of this kind. The times are as in the log, None if it has none."""
+    """`line` is the first line of this kind. The times are as in the log, None if it has none.
+
+    `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
+    """
 
     match: LineMatch
     line: str
     first_seen: str | None
     last_seen: str | None = None
     count: int = 0
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +117,8 @@ class _Reader:
         self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
+        # The wrapper whose exception may follow.
+        self._wrapper: ExplainedLine | None = None
         # The place in `_explained` and the kind of the last line.
         self._last: tuple[object, str | None] = None, None
         self._unknown = UnknownLines()
@@ -115,12 +130,17 @@ class _Reader:
         texts = unwrapped(line)
         if not _CONTINUES.match(texts[0]):
             self._told = False
+        if timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
+            self._wrapper = None
         unknown = True
         for text in texts:
             if self._waiting:
                 self._continue(text)
             shown = text.strip()
             match = match_line(shown)
+            if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
+                known = match is not None and match.known.tells is not Tells.WRAPPER
+                self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])
             if match:
                 unknown = False
                 if not shown.isprintable():
@@ -136,7 +156,7 @@ class _Reader:
         """The report of the lines so far."""
         self._decide()
         if self._number <= _PASTED:
-            for each in self._doubtful or (self._calm if not self._explained else ()):
+            for each in self._doubtful or self._telling():
                 self._count(each)
             if not self._explained:
                 self._take_steps()
@@ -145,6 +165,11 @@ class _Reader:
             # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
             explained = [each for each in explained if not _only_places(each)]
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
+
+    def _telling(self) -> list[_Occurrence]:
+        """The lines of healthy programs that are more informative than everything else."""
+        least = min((each.match.known.tells for each in self._explained.values()), default=Tells.WRAPPER + 1)
+        return [each for each in self._calm if each.match.known.tells < least]
 
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
@@ -185,6 +210,8 @@ class _Reader:
     def _decide(self) -> None:
         while self._waiting:
             each = self._waiting.popleft()
+            if each.match.known.borrowed and each.match.known.by_error and _told_below(each):
+                continue
             kafkas = not each.match.known.borrowed or _is_kafkas(each)
             if kafkas:
                 self._count(each)
@@ -205,6 +232,10 @@ class _Reader:
         self._keys.add(key)
         kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
+        if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
+            nested = _WITHIN.match(it.text)
+            explained.cause = nested[1][:_LONGEST] if nested else ""
+            self._wrapper = explained
         explained.count += 1
         explained.last_seen = it.when
         self._last = kept, it.match.known.key
@@ -216,6 +247,12 @@ class _Reader:
         self._explained[kept].count -= 1
         if not self._explained[kept].count:
             del self._explained[kept]
+
+
+def _told_below(it: _Occurrence) -> bool:
+    """Whether a kind explains the stack below an error."""
+    matches = (match_line(text.strip()) for text in it.below)
+    return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
 
 
 def _only_places(explained: ExplainedLine) -> bool:

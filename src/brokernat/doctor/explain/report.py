@@ -52,7 +52,7 @@ def unknown_text(report: LogReport, width: int) -> str:
 
 
 def log_json(report: LogReport) -> dict[str, Any]:
-    """The same as JSON; `node` and `endpoint` are None if the line names none."""
+    """The same as JSON; `node`, `endpoint` and `cause` are None if the log names none."""
     return {
         "version": 1,
         "lines": report.lines,
@@ -73,6 +73,7 @@ def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
         "node": match.peer.node,
         "endpoint": match.peer.endpoint,
         "means": match.means,
+        "cause": explained.cause or None,
         "codes": list(match.codes),
         "do": match.do,
         "rule": match.rule,
@@ -93,6 +94,8 @@ def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
         span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
         yield from _field("seen", f"{explained.count} times{span}", width)
     yield from _field("means", match.means, width)
+    if explained.cause:
+        yield from _field("cause", explained.cause, width)
     for code in match.codes:
         yield from _field("check", f"{code} {catalogue()[code].title}", width)
     yield from _field("do", match.do, width)

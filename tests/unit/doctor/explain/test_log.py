@@ -140,3 +140,55 @@ def test_the_line_below_corrects_what_a_line_seems_to_be() -> None:
     }
     apart = explain_log([effect, "INFO all is well\n", built]).explained
     assert len(apart) == 2
+
+
+_KILLED = (
+    "[2026-11-20 10:11:12,123] ERROR WorkerSinkTask{id=orders-0} Task threw an uncaught and unrecoverable exception"
+)
+
+
+_FRAME = "\tat com.acme.Sink.put(Sink.java:1)"
+
+
+@pytest.mark.parametrize(
+    ("below", "cause"),
+    [
+        (["com.acme.SinkException: no such table", _FRAME], "com.acme.SinkException: no such table"),
+        (["com.acme.SinkException: it failed", _FRAME, "Caused by: a.TokenError: no token"], "a.TokenError: no token"),
+        (["[2026-11-20 10:11:13,000] INFO nothing", "com.acme.SinkException: of another line"], ""),
+        ([], ""),
+    ],
+    ids=["below", "the last", "of another line", "none"],
+)
+def test_a_line_that_only_says_that_something_failed_shows_the_exception_below_it(below: list[str], cause: str) -> None:
+    for prefix in ("", "connect_1  | ", "Aug 07 22:39:51 host connect[20400]: "):
+        (explained,) = explain_log(f"{prefix}{line}\n" for line in (_KILLED, *below)).explained
+        assert explained.match.known.key == "connect-task"
+        assert explained.cause == cause
+
+
+def test_an_exception_that_is_explained_is_no_cause_of_a_wrapper() -> None:
+    below = (
+        "Caused by: org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [a]"
+    )
+    found = explain_log(f"{line}\n" for line in (_KILLED, "com.acme.SinkException: it failed", below)).explained
+    assert len(found) == 2
+    assert not any(each.cause for each in found)
+
+
+def test_the_exception_within_a_line_is_its_cause() -> None:
+    line = (
+        "org.springframework.kafka.listener.ListenerExecutionFailedException: Listener method 'x' threw exception; "
+        "nested exception is java.lang.ClassCastException: class A cannot be cast to class B"
+    )
+    (explained,) = explain_log([f"{line}\n"]).explained
+    assert explained.cause == "java.lang.ClassCastException: class A cannot be cast to class B"
+
+
+def test_what_healthy_programs_print_is_told_where_it_says_more() -> None:
+    calm = "INFO [QuorumController id=0] In the new epoch 4538, the leader is (none). (org.apache.kafka.controller.X)"
+    wrapper = "ERROR WorkerSinkTask{id=orders-0} Task threw an uncaught and unrecoverable exception"
+    fault = "ConfigException: No resolvable bootstrap urls given in bootstrap.servers"
+    for other, told in ((wrapper, True), (fault, False)):
+        keys = {each.match.known.key for each in explain_log([f"{calm}\n", f"{other}\n"]).explained}
+        assert ("broker-no-controller-leader" in keys) == told
