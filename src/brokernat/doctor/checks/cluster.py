@@ -143,7 +143,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
 def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker is down.
 
-    Cause: A broker is down: {messages}.
+    Cause: A broker is down, {subjects}{reason}.
     What: partitions name a node that no listener of any broker lists and that is an in-sync replica of no partition.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. Clients work while every partition has a
     leader, so the finding is then a warning.
@@ -157,12 +157,11 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     ]
     down = _down(evidence, first)
     for node_id in sorted(down):
-        words = "is on no listener and is no in-sync replica: it is down, or fenced because it hangs"
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         yield finding(
             Severity.ERROR if held else Severity.WARNING,
             f"node {node_id}",
-            f"node {node_id} {words}",
+            "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",

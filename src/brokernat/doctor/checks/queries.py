@@ -267,11 +267,11 @@ def dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
 def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """Advice if this machine has no route; a router without a route sends ICMP."""
     own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
-    what = {4: "a route or a VPN of this machine may be missing", 6: "this machine may have no IPv6, or no route"}
-    return tuple(
-        f"check `ip route get {each.address}`: {what[6 if ':' in each.address else 4]}, or the host is off"
-        for each in own
-    )
+    return tuple(f"check `ip route get {each.address}`: {_no_route(each.address)}, or the host is off" for each in own)
+
+
+def _no_route(address: str) -> str:
+    return "this machine may have no IPv6" if ":" in address else "a route or a VPN of this machine may be missing"
 
 
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
