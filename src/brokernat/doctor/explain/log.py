@@ -130,7 +130,7 @@ class _Reader:
         texts = unwrapped(line)
         if not _CONTINUES.match(texts[0]):
             self._told = False
-        if timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
+        if self._wrapper is not None and timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
             self._wrapper = None
         unknown = True
         for text in texts:
