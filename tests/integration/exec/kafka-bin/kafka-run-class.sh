@@ -1,3 +1,3 @@
 #!/bin/sh
-# Stands for Kafka's own: a class by its name, with the class path of the distribution.
-exec "$JAVA" $KAFKA_OPTS -cp "$CLASSPATH" "$@"
+# Stands for Kafka's own: a class by its name, with the class path of the distribution, for a JVM that lives for seconds.
+exec "$JAVA" -XX:+UseSerialGC -XX:TieredStopAtLevel=1 $KAFKA_OPTS -cp "$CLASSPATH" "$@"
