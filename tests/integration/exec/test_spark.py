@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from tests.integration.exec.conftest import PROGRAMS, VALUES, Done, Exec, bootstrap
-from tests.integration.spark.standalone import C1, StandaloneCluster, standalone_cluster, wait_for
+from tests.integration.spark.standalone import C1, StandaloneCluster, defaults_in, standalone_cluster, wait_for
 
 from brokernat.clients.spark.connector import connector_jars
 from brokernat.jvm import agent_jar, find_java, spark_java_home
@@ -65,16 +65,12 @@ class Job:
 
 @pytest.fixture
 def job(exec_in: Callable[[LoopbackWorld], Exec], loopback_world: LoopbackWorld, orders: str, tmp_path: Path) -> Job:
-    conf = tmp_path / "spark-conf"
-    conf.mkdir()
     jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
-    lines = [f"{name} {value}" for name, value in {**DEFAULTS, "spark.jars": jars}.items()]
-    (conf / "spark-defaults.conf").write_text("\n".join(lines))
     environ = {
         "JAVA_HOME": str(spark_java_home(find_java(minimum=17))),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
         "PYSPARK_PYTHON": sys.executable,
-        "SPARK_CONF_DIR": str(conf),
+        **defaults_in(tmp_path, {**DEFAULTS, "spark.jars": jars}),
     }
     loopback_world.hq.create_topic(f"{orders}-copy")
     return Job(exec_in(loopback_world), loopback_world, orders, environ)
@@ -133,9 +129,9 @@ def test_on_two_workers(job: Job, cluster: StandaloneCluster, starter: str, opti
 
 def test_an_executor_that_lets_no_agent_in_gets_no_task(job: Job, cluster: StandaloneCluster, tmp_path: Path) -> None:
     """Its tasks would dial, and log in at, what the brokers advertise."""
-    with (tmp_path / "spark-conf" / "spark-defaults.conf").open("a") as defaults:
-        defaults.write("\nspark.executor.extraJavaOptions -XX:+DisableAttachMechanism\n")
     command, environ = job.words("spark-submit", cluster.url)
+    with (Path(environ["SPARK_CONF_DIR"]) / "spark-defaults.conf").open("a") as defaults:
+        defaults.write("spark.executor.extraJavaOptions -XX:+DisableAttachMechanism\n")
     log = tmp_path / "driver.log"
     with log.open("w") as output:
         process = subprocess.Popen(

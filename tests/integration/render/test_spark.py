@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from tests.integration.spark.standalone import SMALL, StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import SMALL, StandaloneCluster, defaults_in, standalone_cluster
 
 from brokernat.cli.app import main
 from brokernat.clients.spark.connector import connector_jars
@@ -37,19 +37,20 @@ def test_a_job_that_knows_nothing_of_a_map(
     for topic in (source, target):
         hq.create_topic(topic)
     hq.write(source, [Record(value) for value in VALUES])
-    config, defaults = tmp_path / "brokernat.yaml", tmp_path / "spark-defaults.conf"
+    config, rendered = tmp_path / "brokernat.yaml", tmp_path / "rendered.conf"
     config.write_text(config_text([hq]))
-    assert main(["render", "spark", "--config", str(config), "--output", str(defaults)]) == 0
+    assert main(["render", "spark", "--config", str(config), "--output", str(rendered)]) == 0
     # What the place needs; none of it is about addresses.
     jars = ",".join(map(str, connector_jars(pyspark.__version__).jars))
-    with defaults.open("a") as file:
-        place = {"spark.master": standalone.url, "spark.jars": jars, "spark.driver.host": "127.0.0.1", **SMALL}
-        file.writelines(f"{name} {value}\n" for name, value in place.items())
+    place = {"spark.master": standalone.url, "spark.jars": jars, "spark.driver.host": "127.0.0.1", **SMALL}
+    defaults = defaults_in(tmp_path, place)
+    with (Path(defaults["SPARK_CONF_DIR"]) / "spark-defaults.conf").open("a") as file:
+        file.write(rendered.read_text())
 
     servers = ",".join(map(str, hq.cluster.bootstrap_servers))
     job = subprocess.run(
         [sys.executable, str(JOB), servers, source, target],
-        env={**os.environ, "SPARK_CONF_DIR": str(tmp_path), "JAVA_HOME": str(spark_java_home(find_java(17)))},
+        env={**os.environ, **defaults, "JAVA_HOME": str(spark_java_home(find_java(17)))},
         capture_output=True,
         text=True,
         timeout=TIMEOUT,

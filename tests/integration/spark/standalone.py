@@ -131,10 +131,15 @@ def standalone_cluster(
 
 
 def defaults_in(folder: Path, settings: Mapping[str, str] = SMALL) -> dict[str, str]:
-    """The environment of a job that says nothing of Spark's settings: they are the defaults of its place."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
-    return {"SPARK_CONF_DIR": str(folder)}
+    """The environment of a job that says nothing of Spark's settings: they are the defaults of its place.
+
+    Spark puts the folder of the defaults in front of the class path, where one that has files in it makes the JVM
+    ignore its class data. The colon in this one's name makes two entries of it, of which there is neither.
+    """
+    place = folder / "spark:defaults"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    return {"SPARK_CONF_DIR": str(place)}
 
 
 def wait_for(condition: Callable[[], bool], what: str, log: Path, seconds: float = 180) -> None:

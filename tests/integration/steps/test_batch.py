@@ -52,11 +52,18 @@ def large_references(
     spark.conf.set(name, str(before))
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reference of all batches, which is copied with the first: how it is read is tested elsewhere."""
+    place = tmp_path_factory.mktemp("names")
+    (place / "names.csv").write_text("id,name\n1,One\n2,Two\n")
+    return place
+
+
 def run(spark: SparkSession, folder: Path, records: DataFrame, transform: Transform) -> Counts:
     """What the report of the batch says; nothing is sent."""
     from pyspark.sql.types import StructType
 
-    (folder / "names.csv").write_text("id,name\n1,One\n2,Two\n")
     section = Reference(format="csv", path=str(folder / "names.csv"))
     source = FileSource(section)
     table = ReferenceTable("names", section, key="id", columns=None, folder=str(folder / "state"), source=source)
@@ -93,7 +100,7 @@ TRANSFORMS = {
 )
 def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
     spark: SparkSession,
-    tmp_path: Path,
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     records: int,
     expected: Counts,
@@ -104,7 +111,7 @@ def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
     frame = spark.range(10).where(f"id < {records}").selectExpr(*COLUMNS)
     if expected.tags:
         expected = replace(expected, tags=1, filtered=1)
-    found = run(spark, tmp_path, frame, transform)
+    found = run(spark, folder, frame, transform)
     assert found == expected
     # Counts are equal whatever the causes are.
     assert found.causes == ({"MissingReference": expected.dead_letters} if expected.dead_letters else {})
@@ -113,7 +120,7 @@ def test_a_batch_is_counted_also_when_its_offsets_hold_no_record(
 @pytest.mark.parametrize("rows", ["rand() > 2", "false", "brokernat_src.offset > 0"])
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 def test_steps_that_lose_records_are_found_out(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transform: Transform, rows: str
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch, transform: Transform, rows: str
 ) -> None:
     """Nothing that came out is no proof that nothing came in."""
     steps = Plan.decode_and_enrich
@@ -121,13 +128,13 @@ def test_steps_that_lose_records_are_found_out(
     written: list[DataFrame] = []
     monkeypatch.setattr(module, "write", lambda rows, _options: written.append(rows))
     with pytest.raises(IncompleteError, match=r"4 records received, [03] processed") as raised:
-        run(spark, tmp_path, spark.range(4).selectExpr(*COLUMNS), transform)
+        run(spark, folder, spark.range(4).selectExpr(*COLUMNS), transform)
     assert "was not written" in (raised.value.hint or "")
     assert not written
 
 
 def test_what_is_counted_is_what_is_written_where_a_transform_leaves_it_to_chance(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -146,4 +153,4 @@ def test_what_is_counted_is_what_is_written_where_a_transform_leaves_it_to_chanc
     monkeypatch.setattr(module, "write", write)
     chance = Transform("m:f", lambda records: records.where(another_answer_each_time.asNondeterministic()("id")))
     records = spark.range(1, 3).crossJoin(spark.range(500).selectExpr("id AS copy")).selectExpr(*COLUMNS)
-    assert run(spark, tmp_path, records, chance).tags == calls[0]
+    assert run(spark, folder, records, chance).tags == calls[0]

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 
 import pyspark
-from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, standalone_cluster
+from tests.integration.spark.standalone import SHORT_LIVED, StandaloneCluster, defaults_in, standalone_cluster
 from tests.integration.spark.yarn import YarnCluster, yarn_cluster
 
 from brokernat.clients.spark.connector import connector_jars
@@ -79,8 +79,7 @@ class SparkPlace:
         work = self.folder / f"job-{next(_numbers)}"
         work.mkdir(parents=True)
         defaults = {**self._settings(), **(settings or {})}
-        (work / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in defaults.items()))
-        environ = {**os.environ, "SPARK_CONF_DIR": str(work), "SPARK_LOCAL_IP": HERE, "PYTHONUNBUFFERED": "1"}
+        environ = {**os.environ, **defaults_in(work, defaults), "SPARK_LOCAL_IP": HERE, "PYTHONUNBUFFERED": "1"}
         environ |= self.cluster.client_environ
         log, output = work / "log", work / "output"
         with log.open("wb") as errors, output.open("wb") as out:
