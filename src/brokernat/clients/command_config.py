@@ -15,9 +15,15 @@ from types import MappingProxyType
 
 from brokernat.address import Endpoint
 from brokernat.clients.java_security import parse_jaas
-from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret, login_faults, security_protocol
+from brokernat.config.client_properties import (
+    LOGIN_NAMES,
+    NAMES,
+    instead_of,
+    is_secret,
+    login_faults,
+    security_protocol,
+)
 from brokernat.config.java_properties import Property, parse_properties
-from brokernat.config.problems import did_you_mean
 from brokernat.config.secrets import Secret
 from brokernat.errors import ConfigError, Finding, Location, Severity, read_all
 from brokernat.paths import reading
@@ -113,5 +119,5 @@ def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Findin
     for name, each in properties.items():
         if name not in NAMES | LOGIN_NAMES and not name.startswith("config.providers."):
             message = f"Kafka has no property `{name}`, it is ignored"
-            hint, location = did_you_mean(name, NAMES | LOGIN_NAMES), Location(source, each.line)
+            hint, location = instead_of(name), Location(source, each.line)
             yield Finding("unknown-property", message, hint, location, severity=Severity.WARNING)

@@ -24,8 +24,7 @@ from typing import Any, Final
 
 from brokernat.clients.java_security import Part, login_parts, store_parts
 from brokernat.config import Cluster
-from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret
-from brokernat.config.problems import did_you_mean
+from brokernat.config.client_properties import LOGIN_NAMES, NAMES, instead_of, is_secret
 from brokernat.config.secrets import Secret, Unresolved
 from brokernat.errors import ConfigError, Finding, Location
 
@@ -91,7 +90,7 @@ def _parts(cluster: Cluster, table: Table) -> Iterator[Part | Finding]:
     properties: dict[str, Part] = {}
     for name, value in cluster.client.items():
         if name not in NAMES | LOGIN_NAMES:
-            yield Finding("unknown-property", f"Kafka has no property `{name}`", did_you_mean(name, NAMES))
+            yield Finding("unknown-property", f"Kafka has no property `{name}`", instead_of(name))
             continue
         secret = isinstance(value, Secret) or is_secret(name)
         text = value.reveal() if isinstance(value, Secret) else value

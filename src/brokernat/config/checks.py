@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from brokernat.address import AddressMap, lint
-from brokernat.config.client_properties import LOGIN_NAMES, NAMES, is_secret
+from brokernat.config.client_properties import LOGIN_NAMES, NAMES, instead_of, is_secret
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.model import Decode, Encode, Pipeline
-from brokernat.config.problems import did_you_mean, nearest
+from brokernat.config.problems import did_you_mean
 from brokernat.config.schema_files import read_schema_file
 from brokernat.errors import ConfigError, Finding, Severity
 
@@ -189,12 +189,10 @@ def _client(cluster: str, document: Document) -> Iterator[Finding]:
     for name, value in client.items():
         path = ("clusters", cluster, "client", name)
         if name not in NAMES | LOGIN_NAMES:
-            near = nearest(name, NAMES | LOGIN_NAMES, _NEAR)
-            if near:
-                hint = f"did you mean `{near}`?"
-                yield Finding(
-                    "unknown-property", f"Kafka has no property `{name}`", hint, document.locate(path, key=True)
-                )
+            hint = instead_of(name, _NEAR)
+            if hint is not None:
+                place = document.locate(path, key=True)
+                yield Finding("unknown-property", f"Kafka has no property `{name}`", hint, place)
         if is_secret(name) and name not in _PUBLIC:
             yield from _in_plain(path, value, document)
     protocol = str(client.get("security.protocol", ""))

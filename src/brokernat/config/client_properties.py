@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.config.problems import Fault, did_you_mean, faults
+from brokernat.config.problems import Fault, did_you_mean, faults, nearest
 from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Finding
 
@@ -72,6 +72,25 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 # librdkafka's names for a login; for the Java client they become a JAAS line.
 LOGIN_NAMES = frozenset({"sasl.username", "sasl.password"})
+_PEM_KEY = "`ssl.keystore.location` of a file with key and certificates, and `ssl.keystore.type: PEM`"
+_OF_LIBRDKAFKA = {
+    "metadata.broker.list": "`bootstrap.servers`",
+    "sasl.mechanisms": "`sasl.mechanism`",
+    "ssl.ca.location": "`ssl.truststore.location` and `ssl.truststore.type: PEM`",
+    "ssl.certificate.location": _PEM_KEY,
+    "ssl.key.location": _PEM_KEY,
+    "ssl.keystore.location.pkcs12": "`ssl.keystore.location` and `ssl.keystore.type: PKCS12`",
+}
+"""What librdkafka's users write, and Kafka's properties for it."""
+
+
+def instead_of(name: str, cutoff: float = 0.6) -> str | None:
+    """The hint for a property that Kafka does not have; None if none is similar enough (`cutoff` as in difflib)."""
+    if name in _OF_LIBRDKAFKA:
+        return f"`{name}` is a property of librdkafka; write {_OF_LIBRDKAFKA[name]}"
+    near = nearest(name, NAMES | LOGIN_NAMES, cutoff)
+    return f"did you mean `{near}`?" if near else None
+
 
 # ConfigDef.Type.PASSWORD, and librdkafka's password.
 _PASSWORDS = frozenset(
@@ -194,6 +213,8 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
     mechanism = read.get("sasl.mechanism")
     if "sasl.mechanism" not in written:
         hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"
+        if "sasl.mechanisms" in written:
+            hint = instead_of("sasl.mechanisms") or hint
         problem = Finding(
             "login-mechanism", "a user name is given, but no `sasl.mechanism` (Kafka's default is GSSAPI)", hint
         )

@@ -5,7 +5,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, reached
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, ListenerSeen
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, ListenerSeen
 from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.terminal import terminal
 
@@ -15,8 +15,8 @@ ON_ALL = replace(reached(1, "b1.example:9090"), brokers=ALL, addresses=("10.0.0.
 ON_SOME = replace(reached(3, "b3.example:9091"), brokers=SOME, addresses=("10.0.0.3",))
 LISTENERS = (
     ListenerSeen(1, "ONE", "b1.example:9090", ON_ALL, ("b1.example:9090",)),
-    ListenerSeen(2, "ONE", "b2.example:9090", ON_ALL),
-    ListenerSeen(3, "ONE", "b3.example:9090", ON_ALL),
+    ListenerSeen(2, "ONE", "b2.example:9090", replace(ON_ALL, identity=None)),
+    ListenerSeen(3, "ONE", "b3.example:9090", replace(ON_ALL, identity=Identity(3, "describeconfigs"))),
     ListenerSeen(3, "TWO", "b3.example:9091", ON_SOME, ("b3.example:9091",)),
 )
 
@@ -65,7 +65,8 @@ def test_a_listener_that_some_brokers_lack_is_named_though_no_topic_shows_it() -
 def test_a_listener_that_is_not_reached_at_every_broker_is_no_way_in() -> None:
     away = replace(ON_ALL, brokers=None)
     third = tuple(replace(each, probe=away) if each.node_id == 3 else each for each in LISTENERS)
-    for listeners in (third, LISTENERS[:1] + LISTENERS[2:]):
+    other_node = tuple(replace(each, probe=ON_ALL) if each.node_id == 2 else each for each in LISTENERS)
+    for listeners in (third, other_node, LISTENERS[:1] + LISTENERS[2:]):
         (absent,) = found("BN503", seen(ON_SOME, listeners=listeners))
         assert absent.remedy.client == ()
         assert absent.remedy.broker != ()

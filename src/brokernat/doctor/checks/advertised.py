@@ -73,6 +73,8 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
         place = address(path.broker.host)
         if place is None or place.is_loopback or place.is_global or place.is_unspecified or path.rule or path.answers:
             continue
+        if path.direct is not None and path.direct.connected:
+            continue
         if str(network(path.broker.host)) not in outside:
             message = f"a private address, in another network than the bootstrap servers ({', '.join(sorted(outside))})"
             remedy = remedy_for(evidence, path)

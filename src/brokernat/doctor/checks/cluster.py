@@ -10,6 +10,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    known_line,
     listener_of,
     probed_endpoints,
     proven_line,
@@ -53,7 +54,9 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remed
     """The endpoints to remove, if most endpoints are of one cluster."""
     if probed.path is not None:
         if probed.path.rule:
-            return Remedy((f"correct the rule `{probed.path.rule}`",), ("check where the forward to this node leads",))
+            right = known_line(probed.evidence, probed.path)
+            fix = f"correct the rule `{probed.path.rule}`"
+            return Remedy((fix,), () if right else ("check where the forward to this node leads",), right)
         return Remedy(rules=proven_line(probed.evidence, probed.path), broker=probed.mended_here().broker)
     sizes = [len(set(ends)) for ends in seen.values()]
     if sizes.count(max(sizes)) > 1:
@@ -128,7 +131,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     down = _down(evidence, first)
     asked = [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
     for node_id, known in sorted(_expected(evidence, first).items()):
-        lacking = [probe for probe in asked if node_id not in probe.node_ids]
+        lacking = [probe for probe in asked if node_id not in probe.node_ids and not _behind(probe, node_id, asked)]
         if not lacking or node_id in down:
             continue
         names = {name for probe in lacking if (name := listener_of(evidence, [probe]))}
@@ -139,7 +142,44 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         yield error(f"node {node_id}", f"missing on {here}", (known, *up, *servers), remedy=remedy)
 
 
-@check("BN507", Need.METADATA, Need.PARTITIONS, explains=("BN103", "BN309", "BN310", "BN504", "BN606", "BN703"))
+def _behind(probe: EndpointProbe, node_id: int, asked: Sequence[EndpointProbe]) -> bool:
+    """Whether a bootstrap server does not list a node that another one of the same listener lists."""
+    return node_id not in probe.node_ids and any(
+        node_id in other.node_ids and same_listener(probe, other) for other in asked
+    )
+
+
+@check("BN510", Need.METADATA)
+def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Bootstrap servers of one listener do not list the same brokers.
+
+    Cause: The bootstrap servers do not agree on the brokers: {messages}.
+    What: a bootstrap server does not list a node that another one of the same listener lists.
+    Why: the node has just started or stopped, or the broker that does not list it receives no metadata from the
+    controllers, because it is cut off from them or hangs. Clients use the list of the server that answers.
+    Remedy: none is needed if it passes; otherwise check the broker whose list is older.
+    """
+    down = _down(evidence, next(probe for probe in evidence.bootstraps if probe.brokers is not None))
+    asked = [probe for probe in evidence.bootstraps if probe.brokers is not None]
+    for node_id in sorted({node_id for probe in asked for node_id in probe.node_ids} - down):
+        behind = [probe for probe in asked if _behind(probe, node_id, asked)]
+        if behind:
+            ends = ", ".join(probe.endpoint for probe in behind)
+            yield warning(
+                f"node {node_id}",
+                f"node {node_id} is listed by one bootstrap server and not by {ends}",
+                [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked],
+                client="run the doctor again: right after a start or a stop this is normal",
+                broker=f"if it persists, check the log of the broker at {ends} and its connection to the controllers",
+            )
+
+
+@check(
+    "BN507",
+    Need.METADATA,
+    Need.PARTITIONS,
+    explains=("BN103", "BN302", "BN305", "BN308", "BN309", "BN310", "BN504", "BN606", "BN703"),
+)
 def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker is down.
 
@@ -158,8 +198,9 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     down = _down(evidence, first)
     for node_id in sorted(down):
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
+        dialled = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
         yield finding(
-            Severity.ERROR if held else Severity.WARNING,
+            Severity.ERROR if held or dialled else Severity.WARNING,
             f"node {node_id}",
             "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
@@ -168,15 +209,22 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
             ),
             broker=f"start node {node_id}; its log shows why it stopped",
             # If one bootstrap server does not answer and one broker is down, they are probably the same node.
-            explains=dead if len(dead) == len(down) == 1 and not held else (),
+            explains=[*(dead if len(dead) == len(down) == 1 and not held else ()), *dialled],
         )
 
 
 def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
-    """Replicas that no answer of this cluster lists as a broker and that are in sync for no partition."""
+    """Replicas that are in sync for no partition, and that no answer of this cluster lists as a broker.
+
+    An answer that lists a node which does not answer may be old, if another bootstrap server does not list it.
+    """
     probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
     listed = [probe.node_ids for probe in probes if probe is not None and probe.cluster_id == first.cluster_id]
-    return set(evidence.replicas or ()).difference(evidence.in_sync, *listed) if evidence.in_sync else set()
+    asked = [probe for probe in evidence.bootstraps if probe.brokers is not None]
+    silent = {path.broker.node_id for path in evidence.paths if not path.answers}
+    gone = {node_id for node_id in silent if any(_behind(probe, node_id, asked) for probe in asked)}
+    found = set(evidence.replicas or ()).difference(evidence.in_sync, frozenset().union(*listed) - gone)
+    return found if evidence.in_sync else set()
 
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.queries import (
     DialledNode,
@@ -53,12 +54,20 @@ def _corrected(probed: DialledNode, lines: tuple[str, ...]) -> Remedy:
     end, rule = probed.probe.endpoint, probed.path.rule
     there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
-    if not rule or (len(there) == 1 and not advertised):
+    if not rule:
+        own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
+        return Remedy(broker=(own, "if a gateway is in between, correct the forward to this node"), rules=lines)
+    if len(there) == 1 and not advertised:
         return Remedy(broker=("correct the forward to this node",), rules=lines)
     where = "an advertised endpoint" if advertised else "the target of another rule"
     fix = f"correct the rule `{rule}`: it leads to {where}"
     if len(there) > 1 and set(there) == {rule}:
         fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write one rule for each node instead"
+        # The node that answers there needs its rule, too.
+        answers = probed.probe.identity.node_id if probed.probe.identity is not None else None
+        right = [path for path in probed.evidence.paths if path.broker.node_id == answers and path.rule == rule]
+        lines = (*(f"{path.broker.endpoint} = {end}" for path in right), *lines)
+        return Remedy((fix,), ("give each node a forward of its own at the gateway",), lines)
     return Remedy((fix,), rules=lines)
 
 
@@ -78,12 +87,19 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
             client, broker = "give each node its own endpoint in the map", "forward each port to one broker"
             seen: list[str] = []
+            rules: list[str] = []
             if len(probed.probe.addresses) > 1:
-                broker = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
                 leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
                 seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
+                broker = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
+                if probed.path.rule:
+                    # The name is the map's, and may be meant for something else.
+                    broker, port = "", probed.probe.endpoint.rpartition(":")[2]
+                    own = {address for address, node_id in identity.met if node_id == probed.path.broker.node_id}
+                    rules = [f"{probed.path.broker.endpoint} = {bracketed(address)}:{port}" for address in own]
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
-            yield error(probed, message, seen, client=client, broker=broker, confidence=sureness(identity))
+            remedy = Remedy((client,), (broker,) if broker else (), tuple(rules) if len(rules) == 1 else ())
+            yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
 @check("BN603", Need.METADATA, explains=("BN201", "BN202", "BN203", "BN205", "BN301", "BN302", "BN308", "BN605"))
@@ -101,8 +117,12 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         brokers = ", ".join(map(str, probed.probe.brokers or ()))
         rule = f"correct the rule `{probed.path.rule}`: it must lead to the listener of the bootstrap servers"
-        remedy = Remedy((rule,)) if probed.path.rule else probed.mended_here()
-        message = f"{probed.probe.endpoint} advertises another set of brokers"
+        mended = probed.mended_here()
+        remedy = Remedy((rule,), mended.broker) if probed.path.rule else mended
+        told = {each.endpoint for each in probed.probe.brokers or ()}
+        names = sorted({each.name for each in evidence.listeners if each.endpoint in told})
+        which = f", those of listener {' and '.join(names)}" if names else ""
+        message = f"{probed.probe.endpoint} advertises another set of brokers{which}"
         # As a bootstrap server it sends clients to endpoints that no other server names.
         astray = [path_failure(path, evidence) for path in only_named_by(evidence, probed.probe.endpoint)]
         yield error(probed, message, (f"it advertises: {brokers}",), remedy=remedy, explains=[probed.failure, *astray])

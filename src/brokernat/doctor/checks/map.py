@@ -21,9 +21,10 @@ from brokernat.doctor.checks.queries import (
     server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable
+from brokernat.doctor.host_kinds import dialable, is_loopback
+from brokernat.errors import Finding
 
 _ALIKE, _MOST_COMPARED = 0.85, 10
 """How much of two endpoints must be equal, so that one may be a typo of the other; and the number of unused rules up to
@@ -47,6 +48,10 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
             alike = get_close_matches(path.broker.endpoint, compared, n=1, cutoff=_ALIKE)
             typo = tuple(f"correct the left side of `{unused[each]}` if it is meant for this node" for each in alike)
             remedy = Remedy(typo, rules=proven_line(evidence, path))
+            if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
+                end = path.broker.endpoint
+                passed = f"set `unmapped: pass` if clients may dial it: {end} accepts connections from here"
+                remedy = Remedy((passed, *typo), rules=known_line(evidence, path) or (f"{end} = {end}",))
             yield error(place_of(path, evidence), message, remedy=remedy)
 
 
@@ -67,6 +72,16 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
         yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
 
 
+def _hidden(evidence: Evidence, rule: str, doubt: Finding) -> tuple[list[BrokerPath], list[str]]:
+    """The failing nodes for which a hidden rule is right, with the proofs."""
+    if doubt.code not in _HIDING:
+        return [], []
+    rightly = {line.replace(" ", ""): line for line in proven_lines(evidence)}
+    failing = [path for path in evidence.paths if path.rule != rule and path_failure(path, evidence) is not None]
+    wrong = [path for path in failing if rule in rightly and rule.startswith(f"{path.broker.endpoint}=")]
+    return wrong, [f"proven: {rightly[rule]}"] if wrong else []
+
+
 def _unused_rules(evidence: Evidence) -> list[str]:
     """The rules that nothing uses; none if no node uses any rule, which BN609 reports for the whole map."""
     used = {path.rule for path in evidence.paths}
@@ -77,7 +92,7 @@ def _unused_rules(evidence: Evidence) -> list[str]:
     return [rule for rule in evidence.rules or () if rule not in used]
 
 
-@check("BN607", Need.MAP)
+@check("BN607", Need.MAP, explains=("BN103", "BN302", "BN305", "BN308", "BN601", "BN603", "BN606"))
 def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """Rules of the map conflict.
 
@@ -88,6 +103,14 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: follow the hint of each rule; `brokernat map check` reports the same without a network.
     """
     for rule, each in map_doubts(evidence):
+        wrong, right = _hidden(evidence, rule, each)
+        if wrong:
+            message = f"`{wrong[0].rule}` stands before it and leads elsewhere"
+            fix = f"put `{rule}` before `{wrong[0].rule}`, or remove that one"
+            yield error(
+                f"rule {rule}", message, right, client=fix, explains=[path_failure(path, evidence) for path in wrong]
+            )
+            continue
         # The first match wins and may be correct. If it is not, its target causes another error.
         failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
         proven = known_line(evidence, failing[0]) if len(failing) == 1 else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
@@ -12,6 +13,7 @@ from brokernat.doctor.checks.queries import (
     probed_endpoints,
     proven_line,
     remedy_for,
+    short_name_advice,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
@@ -70,7 +72,9 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, probed.probe.dns_error
         if path.rule is None and reason and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
-            yield error(probed, message, (reason,), remedy=remedy_for(evidence, path))
+            remedy = remedy_for(evidence, path)
+            remedy = replace(remedy, client=(*short_name_advice(evidence, path.broker.host), *remedy.client))
+            yield error(probed, message, (reason,), remedy=remedy)
 
 
 @check("BN307", explains=("BN102", "BN301", "BN305", "BN203"))

@@ -92,7 +92,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage is None or (probed.doubt is not None and stage not in certain):
             continue
         received = getattr(getattr(probed.probe, stage), "received", 0)
-        message = f"{_REQUESTS[stage]} gets no answer" if not received else f"its answer ends after {received} bytes"
+        tried = probed.probe.tried(stage)
+        within = f" within {max(1, round(tried.largest))} s" if tried is not None else ""
+        message = (
+            f"its answer ends after {received} bytes" if received else f"{_REQUESTS[stage]} gets no answer{within}"
+        )
         fix: tuple[str, ...] = (
             f"check whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"check whether a firewall or a gateway in front of {probed.probe.endpoint} drops data after the handshake",
@@ -101,7 +105,8 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage == "tls":
             # The certificates are the first large answer.
             fix += ("check the MTU of the path if only large packets are lost: `ping -M do -s 1472 HOST`",)
-        yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
+        slow = "if it may only be slow, run the doctor again with more time: `--timeout 60`"
+        yield finding(probed.severity, probed, message, _tries(probed, stage), client=slow, broker=fix)
 
 
 @check("BN310")
@@ -221,6 +226,8 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             message = "some tries failed, a later one worked"
             lost = "check whether the path loses packets or limits connections"
+            if any(each.stage != "connect" for each in mixed):
+                lost = "check whether a load balancer there has a dead member, or something limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
 
 
@@ -276,7 +283,11 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
-            yield error(probed, message, tuple(seen), remedy=probed.mended_here())
+            remedy = probed.mended_here()
+            if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
+                enabled = f"if it is that listener, add {evidence.mechanism} to its `sasl.enabled.mechanisms`"
+                remedy = replace(remedy, broker=(*remedy.broker, enabled))
+            yield error(probed, message, tuple(seen), remedy=remedy)
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:

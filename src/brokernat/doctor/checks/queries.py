@@ -256,6 +256,17 @@ def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
             yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
 
 
+def short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
+    """Advice for a name of one label that is the first label of a known longer name."""
+    ends = (*(each.endpoint for each in evidence.listeners), *(probe.endpoint for probe in evidence.bootstraps))
+    names = (end.rpartition(":")[0] for end in ends)
+    whole = next((name for name in names if "." not in host and name.startswith(f"{host}.")), None)
+    if whole is None:
+        return ()
+    domain = whole.partition(".")[2]
+    return (f"`{host}` may be short for `{whole}`: add `search {domain}` to /etc/resolv.conf of this machine",)
+
+
 def dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose advertised name resolves to addresses that accept no connection."""
     if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
@@ -285,10 +296,12 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     """Other listeners that name every node and accept this client: bootstrap servers there need no map."""
     every = {path.broker.node_id for path in evidence.paths}
     entered = {each.name for each in evidence.listeners if each.entered}
+    inner = {dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps}
+    # The brokers' own listener comes last: it may be closed to clients one day.
     return tuple(
         f"bootstrap at {','.join(each.endpoint for each in ends[:_FEW])}: listener {name} works from here, and no map "
         "is needed"
-        for name, ends in working_listeners(evidence).items()
+        for name, ends in sorted(working_listeners(evidence).items(), key=lambda item: item[0] in inner)
         if name not in entered and every <= {each.node_id for each in ends}
     )
 
@@ -307,7 +320,8 @@ def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     """Whether every broker answers at its own endpoint."""
     probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
     brokers = {broker for probe in probes for broker in probe.brokers or ()}
-    return (
+    met = [(each.node_id, each.probe.identity.node_id) for each in ends if each.probe and each.probe.identity]
+    return all(node_id in (None, expected) for expected, node_id in met) and (
         len(ends) == len(probes) == len({each.endpoint for each in ends})
         and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}
         and all(probe.cluster_id == cluster for probe in probes)

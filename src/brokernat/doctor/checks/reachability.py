@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.doctor.checks.queries import (
@@ -18,7 +18,7 @@ from brokernat.doctor.checks.queries import (
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import is_loopback, neighbours
 
@@ -105,14 +105,21 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule and reason:
-            fix = [f"correct the rule `{path.rule}`"]
+            right = known_line(evidence, path)
+            fix = [f"correct the rule `{path.rule}`{_or_before(path, right)}"]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 seen.append(f"{path.broker.endpoint} accepts connections from here")
                 fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
             forward = "check that the forward to this node exists and that the node runs"
-            remedy = Remedy(tuple(fix), (forward,), known_line(evidence, path))
+            remedy = Remedy(tuple(fix), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+
+
+def _or_before(path: BrokerPath, right: Sequence[str]) -> str:
+    """Where the right rule of one node belongs if a wider rule leads elsewhere."""
+    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
+    return ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
 
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from brokernat.address import parse_rule
 from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
@@ -42,7 +43,22 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             stage: Stage = "versions" if plain else "tls"
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
-            yield error(probed, message, remedy=probed.unless_it_works_elsewhere(stage, Remedy((fix,))))
+            remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
+            if owner := _owner(probed):
+                own = (
+                    f"in `advertised.listeners`, correct the port: {probed.probe.endpoint} is that of listener {owner}"
+                )
+                remedy = replace(remedy, broker=(own,))
+            yield error(probed, message, remedy=remedy)
+
+
+def _owner(probed: ProbedEndpoint) -> str | None:
+    """The other listener that advertises the endpoint of a node, too."""
+    if probed.path is None or probed.path.rule:
+        return None
+    there = [each for each in probed.evidence.listeners if each.endpoint == probed.probe.endpoint]
+    others = sorted({each.name for each in there if not each.entered})
+    return others[0] if len(others) == 1 and any(each.entered for each in there) else None
 
 
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}

@@ -79,8 +79,8 @@ class TopicSeen:
 class BrokerPath:
     """From an advertised listener to the dialled endpoint. `probe` is None if nothing may be dialled.
 
-    `rule` is the rule that was applied; `direct` is a connection to the advertised endpoint itself, made only if a rule
-    translates it.
+    `rule` is the rule that was applied; `direct` is a connection to the advertised endpoint itself, made if clients do
+    not dial it: a rule translates it, or a rule is missing.
     """
 
     broker: Advertised
@@ -98,8 +98,8 @@ class BrokerPath:
 class ListenerSeen:
     """A listener from the settings of a bootstrap server's node, and the probe of its advertised endpoint.
 
-    `entered` are the bootstrap servers that lead to it. `probe` has an identity only if the endpoint was dialled for a
-    node too, and is None if the endpoint is invalid.
+    `entered` are the bootstrap servers that lead to it. `probe` has an identity only if clients do not reach some node,
+    or the endpoint was dialled for a node too; it is None if the endpoint is invalid.
     """
 
     node_id: int

@@ -46,7 +46,7 @@ _OTHERS = re.compile(
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
-_EXCEPTION = r"(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
+_EXCEPTION = r"(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
 # Docker compose and syslog write a prefix before every line.
 _PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
@@ -139,7 +139,7 @@ class _Reader:
             shown = text.strip()
             match = match_line(shown)
             if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
-                known = match is not None and match.known.tells is not Tells.WRAPPER
+                known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])
             if match:
                 unknown = False

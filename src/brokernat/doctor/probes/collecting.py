@@ -5,9 +5,10 @@ Every endpoint is probed once: a map target that is also a bootstrap server shar
 use half of the total time, so an endpoint that drops packets leaves time for the brokers.
 
 A broker answers with the endpoints of the client's listener only; the node's settings name the others
-(DescribeConfigs). Each of these is probed once, without the identity stage, because brokers before 4.4 would log a line
-for it. If a listener has another protocol than this client, only name and connection are probed. This distinguishes a
-broker that is down from one that lacks a listener; without the settings, the in-sync replicas do.
+(DescribeConfigs). Each of these is probed once. The identity stage is left out if clients reach every node, because
+brokers before 4.4 log a line for it; otherwise a listener may be advised, and must lead to the right nodes. If a
+listener has another protocol than this client, only name and connection are probed. This distinguishes a broker that is
+down from one that lacks a listener; without the settings, the in-sync replicas do.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from brokernat.doctor.evidence import (
     EndpointProbe,
     Evidence,
     ListenerSeen,
+    Stage,
     now,
 )
+from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.network import TRIES
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared
@@ -87,7 +90,7 @@ async def _collect(
     parallel, shared = asyncio.Semaphore(PARALLEL), Shared()
     early = Prober(client, step, start + timeout / 2, parallel, shared)
     late = Prober(client, step, start + timeout, parallel, shared)
-    quick = Prober(client, step, start + timeout, parallel, shared, dialling=min(step, _TOUCH))
+    quick = Prober(client, step, start + timeout, parallel, shared, dialling=min(step, _TOUCH), connections=0)
     bootstraps = await asyncio.gather(
         *(as_bootstrap(server, address_map, early) for server in cluster.bootstrap_servers)
     )
@@ -196,13 +199,18 @@ class _Dialling:
         """The path to a broker."""
         translation = dialled(broker, self.address_map)
         if translation is None:
-            return BrokerPath(broker, None)
+            return BrokerPath(broker, None, direct=await self._touched(broker))
         self.late.client.login_to.add(translation.endpoint)
         if translation.rule is None:
             return BrokerPath(broker, await self._probe(translation.endpoint, broker))
-        advertised = Endpoint(broker.host, broker.port)
-        probe, direct = await asyncio.gather(self._probe(translation.endpoint, broker), self.quick.touch(advertised))
+        probe, direct = await asyncio.gather(self._probe(translation.endpoint, broker), self._touched(broker))
         return BrokerPath(broker, probe, str(translation.rule), direct)
+
+    async def _touched(self, broker: Advertised) -> EndpointProbe | None:
+        """A connection to the advertised endpoint itself."""
+        return (
+            await self.quick.touch(Endpoint(broker.host, broker.port)) if dialable(broker.host, broker.port) else None
+        )
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
         place = self.place(endpoint, broker.host)
@@ -232,10 +240,12 @@ class _Dialling:
             if probe in bootstraps or identity.node_id in failing:
                 nodes.setdefault(identity.node_id, []).append(probe)
 
+        until: Stage = "metadata" if all(path.answers for path in paths) else "identity"
+
         async def look(seen: ListenerSeen, *, same_protocol: bool) -> ListenerSeen:
             if seen.endpoint in met:
                 return replace(seen, probe=met[seen.endpoint])
-            return replace(seen, probe=await self._listener(seen.endpoint, seen.node_id, same_protocol=same_protocol))
+            return replace(seen, probe=await self._listener(seen, until if same_protocol else "connect"))
 
         client = self.quick.client.protocol
         own = [each for node_id, probes in sorted(nodes.items()) for each in _of_node(node_id, probes, bootstraps)]
@@ -247,18 +257,18 @@ class _Dialling:
         others = await asyncio.gather(*(look(each, same_protocol=True) for each in _unseen(seen)))
         return tuple(sorted((*seen, *others), key=lambda each: each.node_id))
 
-    async def _listener(self, endpoint: str, node_id: int, *, same_protocol: bool) -> EndpointProbe | None:
+    async def _listener(self, seen: ListenerSeen, until: Stage) -> EndpointProbe | None:
         try:
-            advertised = target = Endpoint.parse(endpoint)
+            advertised = target = Endpoint.parse(seen.endpoint)
             if self.address_map is not None and self.address_map.find(advertised) is not None:
                 target = self.address_map.translate(advertised).endpoint
         except ConfigError:
             return None
         # First all at once: a listener that accepts no connection uses none of its node's connections.
         touched = await self.quick.touch(target, tries=TRIES)
-        if not same_protocol or not touched.connected:
+        if until == "connect" or not touched.connected:
             return touched
-        probe = await self.quick.probe(target, advertised.host, node_id, until="metadata")
+        probe = await self.quick.probe(target, advertised.host, seen.node_id, until=until)
         if not self.quick.client.withheld_from(probe):
             return probe
         # No client with this configuration dials it, so no login is sent; only the connection is probed.

@@ -57,6 +57,8 @@ _PATIENCE = (1.0, 0.5, 1.0)
 """The share of the patience for the first, second and third try of a peer that does not answer, or not to the end."""
 _AT_LEAST, _LATENCIES = 3.0, 5
 """The least seconds for a large message, and the factor on the time of small ones."""
+_SLOWER = 2.0
+"""The factor on the longest answer so far, which a slow peer may take for the next one."""
 _RESOLVING = 1.6
 """Factor on the patience: the Linux resolver tries its second name server after five seconds."""
 _AT_ONCE = 1.0
@@ -395,7 +397,12 @@ class Walk:
 
     def _patience(self, stage: Stage) -> float:
         silent = sum(outcome in ("silent", "stalled") for outcome in self._faults(stage))
-        return self.prober.patience * _PATIENCE[min(silent, len(_PATIENCE) - 1)]
+        usual = self.prober.patience * _PATIENCE[min(silent, len(_PATIENCE) - 1)]
+        answers = [seconds for log in self.log.values() for seconds, outcome in log if outcome == "ok"]
+        if silent + 1 >= len(_PATIENCE):
+            # The last try tells a slow peer from a silent one, if there is time for that.
+            usual = max(usual, (self.prober.deadline - asyncio.get_running_loop().time()) / 2)
+        return max(usual, _SLOWER * max(answers, default=0.0))
 
 
 def _counted(stage: Stage, log: Sequence[tuple[float, str]]) -> Tries:

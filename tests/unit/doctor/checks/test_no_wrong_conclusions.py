@@ -95,21 +95,33 @@ def test_a_wildcard_that_a_rule_makes_something_of() -> None:
 
 
 def test_a_server_that_knows_a_node_less_is_of_the_same_listener() -> None:
-    """As while a broker restarts, when not all have heard of it."""
+    """As while a broker restarts, when not all have heard of it, or where one is cut off from the controllers."""
     lagging = replace(HEALTHY, bootstraps=(replace(FIRST, brokers=BROKERS[:2]), *OTHERS))
     found = diagnose(lagging)
-    assert (cause(found), codes(found)) == ("BN503", {"BN503"})
+    assert (cause(found), codes(found)) == (None, {"BN510"})
     assert "another listener" not in str(found.findings)
     none_yet = diagnose(replace(HEALTHY, bootstraps=(replace(FIRST, brokers=()), *OTHERS)))
-    assert cause(none_yet) == "BN503"
+    assert (cause(none_yet), codes(none_yet)) == (None, {"BN510"})
     behind_a_rule = replace(HEALTHY.paths[0], probe=replace(FIRST, endpoint="gw:1", brokers=BROKERS[:2]))
     assert codes(diagnose(replace(HEALTHY, paths=(behind_a_rule, *HEALTHY.paths[1:])))) == set()
 
 
-def test_a_node_that_only_another_server_names_is_missing_without_any_right() -> None:
+def test_a_node_that_only_another_server_names_is_told_without_any_right() -> None:
     evidence = replace(HEALTHY, bootstraps=(replace(FIRST, brokers=BROKERS[:2]), *OTHERS), replicas=None)
     (found,) = diagnose(evidence).findings
-    assert (found.code, found.subject) == ("BN503", "node 3")
+    assert (found.code, found.subject) == ("BN510", "node 3")
+
+
+def test_a_node_that_only_an_old_list_names_is_down() -> None:
+    """One broker is cut off from the controllers and still lists a broker that was stopped."""
+    away = BrokerPath(BROKERS[2], refused("172.10.1.40:9095"), HEALTHY.paths[2].rule)
+    servers = (replace(FIRST, brokers=BROKERS[:2]), OTHERS[0])
+    evidence = replace(HEALTHY, bootstraps=servers, paths=(*HEALTHY.paths[:2], away), in_sync=(1, 2))
+    found = diagnose(evidence)
+    assert not any(each.code == "BN503" for each in found.findings)
+    (down,) = (each for each in found.findings if each.code == "BN507")
+    assert down.subject == "node 3"
+    assert all("BN507" in each.because for each in found.findings if each.code == "BN305")
 
 
 def test_listeners_are_mixed_where_one_node_is_told_twice() -> None:

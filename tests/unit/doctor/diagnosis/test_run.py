@@ -85,7 +85,7 @@ TWO_ON_ONE = (Advertised(1, "a.hq", 9092), Advertised(2, "a.hq", 9092))
         (advertised("", 0), "BN204", {"BN204"}),
         (first(brokers=TWO_ON_ONE), "BN502", {"BN502", "BN205", "BN503"}),
         (first(cluster_id="other"), "BN501", {"BN501"}),
-        (first(brokers=HEALTHY.bootstraps[0].brokers[:1]), "BN503", {"BN503"}),  # type: ignore[index]
+        (first(brokers=HEALTHY.bootstraps[0].brokers[:1]), None, {"BN510"}),  # type: ignore[index]
         (replace(HEALTHY, replicas=(1, 2, 3, 4)), "BN503", {"BN503"}),
         (dialled(refused("gw:1")), "BN305", {"BN305"}),
         (dialled(replace(reached(1, "gw:1"), brokers=TWO_ON_ONE)), "BN603", {"BN603"}),
