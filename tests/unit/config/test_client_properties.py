@@ -8,7 +8,7 @@ from brokernat.clients.spark.options import kafka_options
 from brokernat.clients.spark.settings import Loader
 from brokernat.clients.translation import PYTHON_NAMES, Table, translated
 from brokernat.config import Cluster, Config, Secret
-from brokernat.config.client_properties import NAMES, is_secret
+from brokernat.config.client_properties import NAMES, instead_of, is_secret
 from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]
@@ -80,3 +80,24 @@ def test_secrets(name: str, secret: bool) -> None:
 def test_names_of_all_three_clients_are_known() -> None:
     assert {"acks", "group.id", "default.api.timeout.ms", "client.dns.lookup", "metadata.recovery.strategy"} <= NAMES
     assert not any(name.startswith("internal.") for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("sasl.mechanisms", "`sasl.mechanisms` is a property of librdkafka; write `sasl.mechanism`"),
+        ("ssl.ca.location", "`ssl.ca.location` is a property of librdkafka; write `ssl.truststore.location` and"),
+        ("ssl.truststore.locations", "did you mean `ssl.truststore.location`?"),
+        ("my.own.thing", None),
+    ],
+)
+def test_what_librdkafka_calls_otherwise_is_told_in_kafkas_words(name: str, hint: str | None) -> None:
+    found = instead_of(name)
+    assert found is hint or (found or "").startswith(hint or " ")
+
+
+def test_a_login_with_librdkafkas_name_for_the_mechanism_names_kafkas(load_text: Load) -> None:
+    written = "sasl.mechanisms: SCRAM-SHA-512, sasl.username: u, sasl.password: '${env:P}'"
+    with pytest.raises(ConfigError) as raised:
+        load_text(TEXT.format(written), {"P": "p"})
+    assert any("write `sasl.mechanism`" in (problem.hint or "") for problem in raised.value.problems)

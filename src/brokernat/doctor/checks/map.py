@@ -50,7 +50,7 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy(typo, rules=proven_line(evidence, path))
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 end = path.broker.endpoint
-                passed = f"set `unmapped: pass` if clients may dial it: {end} accepts connections from here"
+                passed = "set `unmapped: pass` if clients may dial it: the endpoint accepts connections from here"
                 remedy = Remedy((passed, *typo), rules=known_line(evidence, path) or (f"{end} = {end}",))
             yield error(place_of(path, evidence), message, remedy=remedy)
 

@@ -264,7 +264,7 @@ def short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
     if whole is None:
         return ()
     domain = whole.partition(".")[2]
-    return (f"`{host}` may be short for `{whole}`: add `search {domain}` to /etc/resolv.conf of this machine",)
+    return (f"the short names may be those of `{domain}`: add `search {domain}` to /etc/resolv.conf of this machine",)
 
 
 def dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:

@@ -44,21 +44,16 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
             remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
-            if owner := _owner(probed):
-                own = (
-                    f"in `advertised.listeners`, correct the port: {probed.probe.endpoint} is that of listener {owner}"
-                )
-                remedy = replace(remedy, broker=(own,))
+            if names := _names_at(probed):
+                same = f"listeners {' and '.join(names)} advertise the same endpoint"
+                remedy = replace(remedy, broker=(f"{same}: correct the port of one of them in `advertised.listeners`",))
             yield error(probed, message, remedy=remedy)
 
 
-def _owner(probed: ProbedEndpoint) -> str | None:
-    """The other listener that advertises the endpoint of a node, too."""
-    if probed.path is None or probed.path.rule:
-        return None
-    there = [each for each in probed.evidence.listeners if each.endpoint == probed.probe.endpoint]
-    others = sorted({each.name for each in there if not each.entered})
-    return others[0] if len(others) == 1 and any(each.entered for each in there) else None
+def _names_at(probed: ProbedEndpoint) -> list[str]:
+    """The listeners that advertise the endpoint of a node, if they are several."""
+    names = sorted({each.name for each in probed.evidence.listeners if each.endpoint == probed.probe.endpoint})
+    return names if probed.path is not None and not probed.path.rule and len(names) > 1 else []
 
 
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}

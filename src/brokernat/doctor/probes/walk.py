@@ -392,7 +392,7 @@ class Walk:
             async with self.prober.channel(here, self.address, log=self.log) as (channel, _):
                 yield channel
 
-        patience = min(self.prober.patience, max(_AT_LEAST, _LATENCIES * slow))
+        patience = max(min(self.prober.patience, max(_AT_LEAST, _LATENCIES * slow)), _SLOWER * slow)
         return await measure(self._channel, another, patience)
 
     def _patience(self, stage: Stage) -> float:

@@ -226,3 +226,90 @@ def test_a_rule_into_another_cluster_is_found_also_where_its_target_is_a_bootstr
     (named,) = (each for each in found.findings if each.code == "BN501")
     assert named.subject == f"node 3 at {BROKERS[2].endpoint}"
     assert named.remedy.client == (f"correct the rule `{RULES[2]}`",)
+
+
+def test_a_wide_rule_that_stands_before_the_right_ones_is_the_cause() -> None:
+    wide = "192.168.1.0/24=192.168.2.0/24"
+    away = tuple(
+        replace(path, rule=wide, probe=refused(f"192.168.2.{22 + n}:9092")) for n, path in enumerate(HEALTHY.paths, 1)
+    )
+    found = diagnose(replace(HEALTHY, rules=(wide, *RULES), paths=away))
+    assert cause(found) == "BN607"
+    advice = {line for each in found.findings if not each.because for line in each.remedy.client}
+    assert f"put `{RULES[0]}` before `{wide}`, or remove that one" in advice
+
+
+def test_a_wide_rule_alone_gets_the_right_ones_before_it() -> None:
+    wide = "192.168.1.0/24=192.168.2.0/24"
+    away = tuple(
+        replace(path, rule=wide, probe=refused(f"192.168.2.{22 + n}:9092")) for n, path in enumerate(HEALTHY.paths, 1)
+    )
+    found = diagnose(replace(HEALTHY, rules=(wide,), paths=away))
+    assert cause(found) == "BN305"
+    (first, *_) = (each for each in found.findings if each.code == "BN305")
+    assert first.remedy.client == (
+        f"correct the rule `{wide}`, or put the right ones before it: the first rule that matches wins",
+    )
+    assert first.remedy.rules == (f"{BROKERS[0].endpoint} = {GATEWAY[1]}",)
+    assert first.remedy.broker == (), "the bootstrap servers prove forward and node"
+
+
+def test_a_node_without_a_rule_that_can_be_dialled_may_pass() -> None:
+    without = mapped({1: 1, 2: 2})
+    for direct, passes in ((reached(3, BROKERS[2].endpoint), True), (refused(BROKERS[2].endpoint), False)):
+        paths = (*without.paths[:2], replace(without.paths[2], direct=direct))
+        found = diagnose(replace(without, paths=paths))
+        (missing,) = (each for each in found.findings if each.code == "BN605")
+        assert any("`unmapped: pass`" in line for line in missing.remedy.client) == passes
+        assert ("BN202" in codes(found)) != passes
+
+
+def test_a_rule_for_all_is_replaced_by_rules_for_all() -> None:
+    """The node that happens to be right needs its own rule, too."""
+    wild = "*.hq.example=172.10.1.40"
+    nodes = tuple(replace(each, host=f"kafka-{each.node_id}.hq.example") for each in BROKERS)
+    there = reached(1, "172.10.1.40:9092")
+    paths = tuple(BrokerPath(each, there, wild) for each in nodes)
+    servers = (replace(reached(1, GATEWAY[1]), brokers=nodes),)
+    found = diagnose(replace(HEALTHY, rules=(wild,), bootstraps=servers, paths=paths))
+    wrong = [each for each in found.findings if each.code == "BN601"]
+    assert [each.remedy.broker for each in wrong] == [("give each node a forward of its own at the gateway",)] * 2
+    assert all(each.remedy.rules[0] == "kafka-1.hq.example:9092 = 172.10.1.40:9092" for each in wrong)
+
+
+def test_a_rule_to_a_name_of_several_nodes_gets_the_address_of_the_right_one() -> None:
+    met = (("10.0.0.1", 1), ("10.0.0.2", 2), ("10.0.0.3", 3))
+    everyone = replace(
+        reached(1, "all.hq.example:9092"),
+        addresses=tuple(address for address, _ in met),
+        identity=Identity(1, "describeconfigs", others=(2, 3), met=met),
+    )
+    third = BrokerPath(BROKERS[2], everyone, f"{BROKERS[2].endpoint}=all.hq.example:9092")
+    found = diagnose(replace(HEALTHY, rules=(*RULES[:2], third.rule or ""), paths=(*HEALTHY.paths[:2], third)))
+    (several,) = (each for each in found.findings if each.code == "BN602")
+    assert several.remedy.rules == (f"{BROKERS[2].endpoint} = 10.0.0.3:9092",)
+    assert several.remedy.broker == (), "the name may be a bootstrap server of others"
+
+
+def test_rules_into_another_cluster_are_given_the_proven_targets() -> None:
+    away = tuple(
+        replace(path, probe=path.probe and replace(path.probe, cluster_id="staging")) for path in HEALTHY.paths
+    )
+    found = diagnose(replace(HEALTHY, paths=away))
+    strange = [each for each in found.findings if each.code == "BN501"]
+    assert [each.remedy.rules for each in strange] == [
+        (f"{each.endpoint} = {GATEWAY[each.node_id]}",) for each in BROKERS
+    ]
+
+
+def test_nodes_that_advertise_each_others_endpoints_are_no_forwards() -> None:
+    ends = {1: BROKERS[1].endpoint, 2: BROKERS[0].endpoint, 3: BROKERS[2].endpoint}
+    paths = tuple(
+        BrokerPath(each, reached(next(n for n, end in ends.items() if end == each.endpoint), each.endpoint))
+        for each in BROKERS
+    )
+    servers = (reached(3, BROKERS[2].endpoint),)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=servers, paths=paths))
+    assert cause(found) == "BN601"
+    (first, *_) = (each for each in found.findings if each.code == "BN601")
+    assert first.remedy.broker[0] == "check `advertised.listeners` of node 1: it must name its own endpoint"

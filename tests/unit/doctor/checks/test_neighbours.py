@@ -695,3 +695,49 @@ def test_a_dead_bootstrap_server_that_a_node_advertises_follows_from_the_node() 
     found = diagnose(replace(third(away), bootstraps=(*HEALTHY.bootstraps, away)))
     assert causes(found) == ["BN302"]
     assert {each.because for each in found.findings if each.code == "BN103"} == {("BN302",)}
+
+
+def test_a_listener_that_advertises_the_port_of_another_is_to_be_corrected() -> None:
+    """The bootstrap servers take the client in at the right port."""
+    ends = [f"192.168.1.{22 + n}:9493" for n in (1, 2, 3)]
+    told = tuple(replace(each, port=9493) for each in BROKERS)
+    spoken = tuple(
+        BrokerPath(
+            each,
+            replace(
+                probed(each.endpoint, each.host, (each.host,), attempts=(Attempt(each.host, "connected"),)),
+                speaks="tls",
+            ),
+        )
+        for each in told
+    )
+    servers = tuple(replace(reached(n, f"192.168.1.{22 + n}:9092"), brokers=told) for n in (1, 2))
+    listeners = tuple(
+        seen
+        for number, end in enumerate(ends, 1)
+        for seen in (
+            ListenerSeen(number, "PLAIN", end, None, (servers[0].endpoint,)),
+            ListenerSeen(number, "TLS", end, None),
+        )
+    )
+    found = diagnose(replace(HEALTHY, bootstraps=servers, paths=spoken, listeners=listeners))
+    assert causes(found) == ["BN401"]
+    assert "listeners PLAIN and TLS advertise the same endpoint: correct the port of one of them" in advice(found)
+
+
+def test_a_mechanism_that_one_listener_lacks_may_be_enabled_there() -> None:
+    lacking = at_third(versions=ApiVersions("ok"), sasl=Login("mechanism-not-offered", offered=("PLAIN",)))
+    well = tuple(replace(each, probe=each.probe and replace(each.probe, sasl=Login("ok"))) for each in WELL[:2])
+    evidence = replace(third(lacking), paths=(*well, replace(WELL[2], probe=lacking)), mechanism="SCRAM-SHA-512")
+    found = diagnose(replace(evidence, security_protocol="SASL_PLAINTEXT"))
+    assert causes(found) == ["BN315"]
+    assert "if it is that listener, add SCRAM-SHA-512 to its `sasl.enabled.mechanisms`" in advice(found)
+
+
+def test_a_short_name_whose_long_one_is_known_needs_a_search_domain() -> None:
+    nodes = tuple(replace(each, host=f"kafka-{each.node_id}") for each in BROKERS)
+    paths = tuple(BrokerPath(each, probed(each.endpoint, each.host, dns_error="unknown")) for each in nodes)
+    longer = (ListenerSeen(1, "NAMES", "kafka-1.hq.example:9792", None),)
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, listeners=longer))
+    assert causes(found) == ["BN301"]
+    assert advice(found).count("the short names may be those of `hq.example`: add `search hq.example`") > 0
