@@ -129,7 +129,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         fix = "define this listener on every broker, or start those that are down"
         yield error(f"bootstrap {first.endpoint}", "its metadata lists no broker", broker=fix)
     down = _down(evidence, first)
-    asked = [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
+    asked = _asked(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):
         lacking = [probe for probe in asked if node_id not in probe.node_ids and not _behind(probe, node_id, asked)]
         if not lacking or node_id in down:
@@ -140,6 +140,11 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
         servers = tuple(f"bootstrap {probe.endpoint} does not list it" for probe in lacking)
         up = (f"node {node_id} is an in-sync replica, so it runs",) if node_id in evidence.in_sync else ()
         yield error(f"node {node_id}", f"missing on {here}", (known, *up, *servers), remedy=remedy)
+
+
+def _asked(evidence: Evidence, first: EndpointProbe) -> list[EndpointProbe]:
+    """The bootstrap servers of the first one's cluster."""
+    return [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
 
 
 def _behind(probe: EndpointProbe, node_id: int, asked: Sequence[EndpointProbe]) -> bool:
@@ -159,8 +164,8 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     controllers, because it is cut off from them or hangs. Clients use the list of the server that answers.
     Remedy: none is needed if it passes; otherwise check the broker whose list is older.
     """
-    down = _down(evidence, next(probe for probe in evidence.bootstraps if probe.brokers is not None))
-    asked = [probe for probe in evidence.bootstraps if probe.brokers is not None]
+    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
+    down, asked = _down(evidence, first), _asked(evidence, first)
     for node_id in sorted({node_id for probe in asked for node_id in probe.node_ids} - down):
         behind = [probe for probe in asked if _behind(probe, node_id, asked)]
         if behind:
@@ -220,7 +225,7 @@ def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
     """
     probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
     listed = [probe.node_ids for probe in probes if probe is not None and probe.cluster_id == first.cluster_id]
-    asked = [probe for probe in evidence.bootstraps if probe.brokers is not None]
+    asked = _asked(evidence, first)
     silent = {path.broker.node_id for path in evidence.paths if not path.answers}
     gone = {node_id for node_id in silent if any(_behind(probe, node_id, asked) for probe in asked)}
     found = set(evidence.replicas or ()).difference(evidence.in_sync, frozenset().union(*listed) - gone)
