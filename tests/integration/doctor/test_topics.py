@@ -38,6 +38,14 @@ def test_everybody_may_use_a_topic_without_an_authorizer() -> None:
     assert {"BN508", "BN509"} <= set(diagnose(evidence).passed)
 
 
+def test_a_topic_that_lacks_in_sync_replicas_takes_no_record_that_all_acknowledge(doctor_scene: Scene) -> None:
+    hq = doctor_scene.hq
+    hq.create_topics([Topic("strict", configs={"min.insync.replicas": "2"}), Topic("lax")])
+    message = "a partition has 1 in-sync replica, and `min.insync.replicas` is 2"
+    assert found(hq.cluster, "strict") == {"BN511": message}
+    assert found(hq.cluster, "lax") == {}
+
+
 def test_the_rights_of_the_user_decide(strict: RunningCluster) -> None:
     strict.create_topics([Topic("ledger")])
     (seen,) = looked_at(strict.cluster, topics=("ledger",)).topics

@@ -158,7 +158,7 @@ def _behind(probe: EndpointProbe, node_id: int, asked: Sequence[EndpointProbe]) 
 def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """Bootstrap servers of one listener do not list the same brokers.
 
-    Cause: The bootstrap servers do not agree on the brokers: {messages}.
+    Cause: The bootstrap servers do not agree on the brokers: {subjects}{reason}.
     What: a bootstrap server does not list a node that another one of the same listener lists.
     Why: the node has just started or stopped, or the broker that does not list it receives no metadata from the
     controllers, because it is cut off from them or hangs. Clients use the list of the server that answers.
@@ -172,7 +172,7 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
             ends = ", ".join(probe.endpoint for probe in behind)
             yield warning(
                 f"node {node_id}",
-                f"node {node_id} is listed by one bootstrap server and not by {ends}",
+                f"a bootstrap server lists it, and {ends} does not",
                 [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked],
                 client="run the doctor again: right after a start or a stop this is normal",
                 broker=f"if it persists, check the log of the broker at {ends} and its connection to the controllers",

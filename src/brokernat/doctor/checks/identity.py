@@ -15,7 +15,7 @@ from brokernat.doctor.checks.queries import (
     sureness,
 )
 from brokernat.doctor.checks.registry import Need, check, error, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 
 
@@ -86,20 +86,29 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
             client, broker = "give each node its own endpoint in the map", "forward each port to one broker"
-            seen: list[str] = []
-            rules: list[str] = []
-            if len(probed.probe.addresses) > 1:
-                leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
-                seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
-                broker = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
-                if probed.path.rule:
-                    # The name is the map's, and may be meant for something else.
-                    broker, port = "", probed.probe.endpoint.rpartition(":")[2]
-                    own = {address for address, node_id in identity.met if node_id == probed.path.broker.node_id}
-                    rules = [f"{probed.path.broker.endpoint} = {bracketed(address)}:{port}" for address in own]
+            seen, rules = _leads(probed, identity)
+            if seen:
+                # A name in a rule may be meant for something else.
+                own = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
+                broker = "" if probed.path.rule else own
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
-            remedy = Remedy((client,), (broker,) if broker else (), tuple(rules) if len(rules) == 1 else ())
+            remedy = Remedy((client,), (broker,) if broker else (), rules)
             yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
+
+
+def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[str, ...]]:
+    """The nodes at each address of a name, empty if there is one address; and the rule to the right address."""
+    if len(probed.probe.addresses) < _SEVERAL:
+        return [], ()
+    leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
+    right = {address for address, node_id in identity.met if node_id == probed.path.broker.node_id}
+    port = probed.probe.endpoint.rpartition(":")[2]
+    rules = tuple(f"{probed.path.broker.endpoint} = {bracketed(address)}:{port}" for address in right)
+    seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
+    return seen, rules if probed.path.rule and len(rules) == 1 else ()
+
+
+_SEVERAL = 2
 
 
 @check("BN603", Need.METADATA, explains=("BN201", "BN202", "BN203", "BN205", "BN301", "BN302", "BN308", "BN605"))

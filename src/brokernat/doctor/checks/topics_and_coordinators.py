@@ -9,6 +9,7 @@ from brokernat.doctor.checks.queries import acl_line, unreachable
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure
+from brokernat.text import counted
 
 _FORBIDDEN = "TOPIC_AUTHORIZATION_FAILED"
 _CLIENTS = {"READ": "consumers", "WRITE": "producers"}
@@ -59,6 +60,27 @@ def topic_rights(evidence: Evidence) -> Iterator[CheckFinding]:
         elif not each.error and missing:
             message = f"this user has no right to {missing[0]}, so {_CLIENTS[missing[0]]} are rejected"
             yield info(subject, message, broker=lines)
+
+
+@check("BN511", Need.METADATA, Need.TOPICS)
+def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Too few replicas of a topic are in sync.
+
+    Cause: Producers with `acks=all` cannot write to {subjects}{reason}.
+    What: a partition of a topic that was given with `--topic` has fewer in-sync replicas than the topic's
+    `min.insync.replicas`.
+    Why: brokers that hold its replicas are down or too slow, or the topic has fewer replicas than that. Producers with
+    `acks=all` (the default since Kafka 3.0) get NOT_ENOUGH_REPLICAS and try again; consumers are not affected.
+    Remedy: start the brokers that hold its replicas; or give the topic more replicas, or lower the setting.
+    """
+    for each in evidence.topics:
+        if each.in_sync is None or each.required is None or each.in_sync >= each.required:
+            continue
+        yield error(
+            f"topic {each.name}",
+            f"a partition has {counted(each.in_sync, 'in-sync replica')}, and `min.insync.replicas` is {each.required}",
+            broker="start the brokers that hold its replicas, or compare its number of replicas with that setting",
+        )
 
 
 _OPTIONS = {

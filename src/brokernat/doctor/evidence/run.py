@@ -66,13 +66,16 @@ class TopicSeen:
 
     `error` is Kafka's error name, `not-answered` if the connection ended or the time ran out first. `rights` are the
     operations that the client's user may do on it (Kafka's AclOperation), None if the broker does not tell
-    (before 2.3, KIP-430).
+    (before 2.3, KIP-430). `in_sync` is the number of in-sync replicas of the partition that has the fewest, `required`
+    the topic's `min.insync.replicas`; None if unknown.
     """
 
     name: str
     error: str = ""
     partitions: int = 0
     rights: tuple[str, ...] | None = None
+    in_sync: int | None = None
+    required: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,13 @@ LISTENER_NOT_FOUND from version 6 on, and LEADER_NOT_AVAILABLE before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
+
+from kio.schema.describe_configs.v1.request import DescribeConfigsRequest, DescribeConfigsResource
+from kio.schema.describe_configs.v1.response import DescribeConfigsResponse
+from kio.static.primitive import i8
 
 from brokernat.doctor.evidence import Advertised, ClusterMetadata, TopicSeen
 from brokernat.doctor.probes.channel import LARGEST_ANSWER, Channel, ChannelError
@@ -23,6 +27,7 @@ _AUTO_CREATION_SINCE = 4
 _RIGHTS_SINCE, _CLUSTER_RIGHTS_UNTIL, _TOPIC_IDS_SINCE = 8, 10, 10
 _OPERATIONS = ("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE")
 """Kafka's AclOperation, from code 3 on."""
+_TOPIC, _REQUIRED = i8(2), "min.insync.replicas"
 _MOST_BROKERS = 10_000
 _MOST_BYTES = 4 << 20
 """The limit of an answer without topics: ten thousand brokers with long names."""
@@ -95,9 +100,31 @@ async def topics(channel: Channel, names: Sequence[str]) -> tuple[TopicSeen, ...
             topic.error_code.name.upper() if topic.error_code else "",
             len(topic.partitions or ()),
             _rights(getattr(topic, "topic_authorized_operations", None)),
+            min((len(each.isr_nodes or ()) for each in topic.partitions or ()), default=None),
         )
         for topic in answer.topics or ()
     )
+
+
+async def with_required(channel: Channel, seen: Sequence[TopicSeen]) -> tuple[TopicSeen, ...]:
+    """The topics with their `min.insync.replicas`, as far as the client's user may read them; raises ChannelError."""
+    resources = tuple(
+        DescribeConfigsResource(resource_type=_TOPIC, resource_name=each.name, configuration_keys=(_REQUIRED,))
+        for each in seen
+        if not each.error
+    )
+    if not resources:
+        return tuple(seen)
+    answer = await channel.ask(DescribeConfigsRequest(resources=resources), DescribeConfigsResponse)
+    values = {
+        each.resource_name: next((config.value for config in each.configs or () if config.name == _REQUIRED), None)
+        for each in answer.results or ()
+    }
+    return tuple(replace(each, required=_number(values.get(each.name))) for each in seen)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() and text.isascii() else None
 
 
 def _rights(bits: int | None) -> tuple[str, ...] | None:

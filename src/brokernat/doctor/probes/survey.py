@@ -34,7 +34,7 @@ from kio.static.primitive import i8
 from brokernat.address import Endpoint
 from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless, TopicSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.metadata import partitions, topics
+from brokernat.doctor.probes.metadata import partitions, topics, with_required
 from brokernat.doctor.probes.walk import Prober
 
 NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
@@ -71,6 +71,8 @@ async def survey(
     async def ask(channel: Channel) -> None:
         if named:
             found.topics = await topics(channel, named)
+            with suppress(ChannelError):
+                found.topics = await with_required(channel, found.topics)
         seen = await partitions(channel)
         found.replicas, found.in_sync = seen.replicas, seen.in_sync
         if seen.leaderless:

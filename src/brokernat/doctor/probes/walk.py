@@ -55,6 +55,8 @@ _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
 _PAUSE = 0.1
 _PATIENCE = (1.0, 0.5, 1.0)
 """The share of the patience for the first, second and third try of a peer that does not answer, or not to the end."""
+_LONGEST = 2.0
+"""The share for the last try, as far as there is time: it tells a slow peer from a silent one."""
 _AT_LEAST, _LATENCIES = 3.0, 5
 """The least seconds for a large message, and the factor on the time of small ones."""
 _SLOWER = 2.0
@@ -400,8 +402,8 @@ class Walk:
         usual = self.prober.patience * _PATIENCE[min(silent, len(_PATIENCE) - 1)]
         answers = [seconds for log in self.log.values() for seconds, outcome in log if outcome == "ok"]
         if silent + 1 >= len(_PATIENCE):
-            # The last try tells a slow peer from a silent one, if there is time for that.
-            usual = max(usual, (self.prober.deadline - asyncio.get_running_loop().time()) / 2)
+            left = self.prober.deadline - asyncio.get_running_loop().time()
+            usual = max(usual, min(_LONGEST * self.prober.patience, left / 2))
         return max(usual, _SLOWER * max(answers, default=0.0))
 
 

@@ -24,6 +24,9 @@ HEALTHY = mapped({1: 1, 2: 2, 3: 3})
         (TopicSeen("audit", "UNKNOWN_TOPIC_OR_PARTITION"), "BN508", Severity.ERROR),
         (TopicSeen("a b", "INVALID_TOPIC_EXCEPTION"), "BN508", Severity.ERROR),
         (TopicSeen("audit", "not-answered"), "BN508", Severity.WARNING),
+        (TopicSeen("audit", partitions=3, in_sync=2, required=2), None, None),
+        (TopicSeen("audit", partitions=3, in_sync=1), None, None),
+        (TopicSeen("audit", partitions=3, in_sync=1, required=2), "BN511", Severity.ERROR),
     ],
 )
 def test_a_topic(seen: TopicSeen, code: str | None, severity: Severity | None) -> None:
