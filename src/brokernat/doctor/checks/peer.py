@@ -226,7 +226,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             message = "some tries failed, a later one worked"
             lost = "check whether the path loses packets or limits connections"
-            if any(each.stage != "connect" for each in mixed):
+            if any(each.stage != "connect" and not {"closed", "reset"}.isdisjoint(each.faults) for each in mixed):
                 lost = "check whether a load balancer there has a dead member, or something limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
 

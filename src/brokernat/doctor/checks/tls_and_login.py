@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from brokernat.address import parse_rule
+from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
-from brokernat.doctor.evidence import Evidence, Presented, Stage, TlsHandshake
+from brokernat.doctor.evidence import BrokerFile, Evidence, Presented, Stage, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, dialable
 
@@ -44,16 +45,25 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
             remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
-            if names := _names_at(probed):
-                same = f"listeners {' and '.join(names)} advertise the same endpoint"
-                remedy = replace(remedy, broker=(f"{same}: correct the port of one of them in `advertised.listeners`",))
+            if exchanged := _other_port(probed):
+                own_port = "`advertised.listeners` gives listener {} the port of listener {}: correct it"
+                remedy = replace(remedy, broker=(own_port.format(*exchanged),))
             yield error(probed, message, remedy=remedy)
 
 
-def _names_at(probed: ProbedEndpoint) -> list[str]:
-    """The listeners that advertise the endpoint of a node, if they are several."""
-    names = sorted({each.name for each in probed.evidence.listeners if each.endpoint == probed.probe.endpoint})
-    return names if probed.path is not None and not probed.path.rule and len(names) > 1 else []
+def _other_port(probed: ProbedEndpoint) -> tuple[str, str] | None:
+    """The listener of the bootstrap servers, and the one whose port it advertises for a node."""
+    if probed.path is None or probed.path.rule:
+        return None
+    port = probed.path.broker.port
+    for probe in probed.evidence.bootstraps:
+        told = {each.endpoint for each in probe.brokers or ()}
+        node = broker_listeners(BrokerFile("", tuple((name, value) for name, value in probe.settings if value)))
+        own = next((each.name for each in node.advertised if each.endpoint in told), None)
+        other = next((each.name for each in node.listeners if each.port == port and each.name != own), None)
+        if own is not None and other is not None and node.bound_port(own) not in (None, port):
+            return own, other
+    return None
 
 
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}

@@ -18,6 +18,7 @@ from brokernat.doctor.evidence import (
     ClusterMetadata,
     EndpointProbe,
     Evidence,
+    Identity,
     Leaderless,
     ListenerSeen,
     Login,
@@ -699,30 +700,21 @@ def test_a_dead_bootstrap_server_that_a_node_advertises_follows_from_the_node() 
 
 def test_a_listener_that_advertises_the_port_of_another_is_to_be_corrected() -> None:
     """The bootstrap servers take the client in at the right port."""
-    ends = [f"192.168.1.{22 + n}:9493" for n in (1, 2, 3)]
     told = tuple(replace(each, port=9493) for each in BROKERS)
-    spoken = tuple(
-        BrokerPath(
-            each,
-            replace(
-                probed(each.endpoint, each.host, (each.host,), attempts=(Attempt(each.host, "connected"),)),
-                speaks="tls",
-            ),
-        )
-        for each in told
+    settings = (
+        ("listeners", "PLAIN://:9092,TLS://:9493"),
+        ("advertised.listeners", "PLAIN://192.168.1.23:9493,TLS://kafka-1.hq.example:9493"),
+        ("listener.security.protocol.map", "PLAIN:PLAINTEXT,TLS:SSL"),
     )
-    servers = tuple(replace(reached(n, f"192.168.1.{22 + n}:9092"), brokers=told) for n in (1, 2))
-    listeners = tuple(
-        seen
-        for number, end in enumerate(ends, 1)
-        for seen in (
-            ListenerSeen(number, "PLAIN", end, None, (servers[0].endpoint,)),
-            ListenerSeen(number, "TLS", end, None),
-        )
+    entrance = replace(
+        reached(1, "192.168.1.23:9092"), brokers=told, identity=Identity(1, "describeconfigs", settings=settings)
     )
-    found = diagnose(replace(HEALTHY, bootstraps=servers, paths=spoken, listeners=listeners))
+    paths = tuple(
+        BrokerPath(each, replace(reached(each.node_id, each.endpoint), speaks="tls", brokers=None)) for each in told
+    )
+    found = diagnose(replace(HEALTHY, bootstraps=(entrance,), paths=paths))
     assert causes(found) == ["BN401"]
-    assert "listeners PLAIN and TLS advertise the same endpoint: correct the port of one of them" in advice(found)
+    assert "`advertised.listeners` gives listener PLAIN the port of listener TLS: correct it" in advice(found)
 
 
 def test_a_mechanism_that_one_listener_lacks_may_be_enabled_there() -> None:
