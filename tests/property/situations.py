@@ -188,7 +188,11 @@ SPARK = replace(
         Coordinator("transaction", "c", Advertised(9, "i.example", 9092)),
         Coordinator("group", "d", error="COORDINATOR_NOT_AVAILABLE"),
     ),
-    topics=(TopicSeen("gone", "UNKNOWN_TOPIC_OR_PARTITION"), TopicSeen("seen", rights=("READ",))),
+    topics=(
+        TopicSeen("gone", "UNKNOWN_TOPIC_OR_PARTITION"),
+        TopicSeen("seen", rights=("READ",)),
+        TopicSeen("strict", partitions=3, in_sync=1, required=2),
+    ),
 )
 
 
@@ -209,5 +213,6 @@ SITUATIONS: tuple[Evidence, ...] = (
     advertising(*UNLIKE),
     replace(WITHOUT_MAP, paths=tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)),
     replace(WITHOUT_MAP, bootstraps=(FIRST, replace_words(FIRST, endpoint="b:1", brokers=UNLIKE))),
+    replace(WITHOUT_MAP, bootstraps=(FIRST, replace_words(FIRST, endpoint="b:1", brokers=BROKERS[:2]))),
     *MAPS.values(),
 )
