@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.config.problems import Fault, did_you_mean, faults, nearest
+from brokernat.config.problems import Fault, did_you_mean, faults
 from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Finding
 
@@ -79,7 +79,6 @@ _OF_LIBRDKAFKA = {
     "ssl.ca.location": "`ssl.truststore.location` and `ssl.truststore.type: PEM`",
     "ssl.certificate.location": _PEM_KEY,
     "ssl.key.location": _PEM_KEY,
-    "ssl.keystore.location.pkcs12": "`ssl.keystore.location` and `ssl.keystore.type: PKCS12`",
 }
 """What librdkafka's users write, and Kafka's properties for it."""
 
@@ -88,8 +87,7 @@ def instead_of(name: str, cutoff: float = 0.6) -> str | None:
     """The hint for a property that Kafka does not have; None if none is similar enough (`cutoff` as in difflib)."""
     if name in _OF_LIBRDKAFKA:
         return f"`{name}` is a property of librdkafka; write {_OF_LIBRDKAFKA[name]}"
-    near = nearest(name, NAMES | LOGIN_NAMES, cutoff)
-    return f"did you mean `{near}`?" if near else None
+    return did_you_mean(name, NAMES | LOGIN_NAMES, cutoff)
 
 
 # ConfigDef.Type.PASSWORD, and librdkafka's password.

@@ -50,9 +50,9 @@ def raise_all(found: Iterable[Fault]) -> None:
         raise faults(every)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """A hint with the most similar known word, if there is one."""
-    near = nearest(word, known)
+def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """A hint with the most similar known word, if there is one (`cutoff` as in difflib)."""
+    near = nearest(word, known, cutoff)
     return f"did you mean `{near}`?" if near else None
 
 

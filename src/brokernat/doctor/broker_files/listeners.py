@@ -128,6 +128,12 @@ class BrokerListeners:
         """The port that a listener is bound to, None if it is not bound."""
         return next((each.port for each in self.listeners if each.name == name), None)
 
+    def at_port_of(self, advertised: Listener) -> list[Listener]:
+        """The other listeners that are bound to an advertised port; none if it is the listener's own, or not bound."""
+        if self.bound_port(advertised.name) in (None, advertised.port):
+            return []
+        return [other for other in self.listeners if other.name != advertised.name and other.port == advertised.port]
+
     def of_clients(self) -> tuple[Listener, ...]:
         """The bound listeners, without the controllers'."""
         return tuple(each for each in self.listeners if each.name not in self.controllers)

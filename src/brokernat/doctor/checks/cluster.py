@@ -191,7 +191,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: A broker is down, {subjects}{reason}.
     What: partitions name a node that no listener of any broker lists and that is an in-sync replica of no partition.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. Clients work while every partition has a
-    leader, so the finding is then a warning.
+    leader and no bootstrap server still lists the broker, so the finding is then a warning.
     Remedy: start the broker; its log shows why it stopped.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
@@ -203,9 +203,9 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     down = _down(evidence, first)
     for node_id in sorted(down):
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
-        dialled = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
+        failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
         yield finding(
-            Severity.ERROR if held or dialled else Severity.WARNING,
+            Severity.ERROR if held or failures else Severity.WARNING,
             f"node {node_id}",
             "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
@@ -214,7 +214,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
             ),
             broker=f"start node {node_id}; its log shows why it stopped",
             # If one bootstrap server does not answer and one broker is down, they are probably the same node.
-            explains=[*(dead if len(dead) == len(down) == 1 and not held else ()), *dialled],
+            explains=[*(dead if len(dead) == len(down) == 1 and not held else ()), *failures],
         )
 
 
@@ -228,8 +228,8 @@ def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
     asked = _asked(evidence, first)
     silent = {path.broker.node_id for path in evidence.paths if not path.answers}
     gone = {node_id for node_id in silent if any(_behind(probe, node_id, asked) for probe in asked)}
-    found = set(evidence.replicas or ()).difference(evidence.in_sync, frozenset().union(*listed) - gone)
-    return found if evidence.in_sync else set()
+    up = frozenset(evidence.in_sync).union(frozenset().union(*listed) - gone)
+    return set(evidence.replicas or ()) - up if evidence.in_sync else set()
 
 
 def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:

@@ -191,25 +191,23 @@ def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: advertise the port that the listener is bound to, or the port that a gateway forwards to it.
     """
     for broker, each in advertised_listeners(evidence):
-        own = broker.bound_port(each.name)
-        if own is None or own == each.port or not each.host:
-            continue
-        at_port = [other for other in broker.listeners if other.name != each.name and other.port == each.port]
-        other = next((other for other in at_port if _has_host(broker, other, each.host.lower(), own)), None)
+        other = next((other for other in broker.at_port_of(each) if _has_host(broker, other, each)), None)
         if other is not None:
             differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
             message = f"{each} is advertised, but {other.name} is bound to that port"
             seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
-            fix = f"advertise {each.name}://{each.host}:{own}"
+            fix = f"advertise {each.name}://{each.host}:{broker.bound_port(each.name)}"
             yield finding(Severity.ERROR if differ else Severity.WARNING, broker.name, message, seen, broker=fix)
 
 
-def _has_host(broker: BrokerListeners, bound: Listener, host: str, own: int) -> bool:
-    """Whether a bound listener is bound to a host, or advertises it with its own port or with the port `own`."""
-    if bound.host.lower() == host:
-        return True
-    advertised = next((each for each in broker.advertised if each.name == bound.name), None)
-    return advertised is not None and advertised.host.lower() == host and advertised.port in (own, bound.port)
+def _has_host(broker: BrokerListeners, bound: Listener, advertised: Listener) -> bool:
+    """Whether a listener is bound to the advertised host, or advertises it with its own port or that of the other."""
+    host = advertised.host.lower()
+    if not host or bound.host.lower() == host:
+        return bool(host)
+    own = next((each for each in broker.advertised if each.name == bound.name), None)
+    ports = (broker.bound_port(advertised.name), bound.port)
+    return own is not None and own.host.lower() == host and own.port in ports
 
 
 @check("BN817", Need.FILES)

@@ -46,10 +46,10 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
-        yield error(probed, message, seen, remedy=_corrected(probed, lines), confidence=sureness(identity))
+        yield error(probed, message, seen, remedy=_corrected(probed, identity, lines), confidence=sureness(identity))
 
 
-def _corrected(probed: DialledNode, lines: tuple[str, ...]) -> Remedy:
+def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Remedy:
     """Correct the rule if no forward could be right, otherwise the forward."""
     end, rule = probed.probe.endpoint, probed.path.rule
     there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
@@ -64,8 +64,7 @@ def _corrected(probed: DialledNode, lines: tuple[str, ...]) -> Remedy:
     if len(there) > 1 and set(there) == {rule}:
         fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write one rule for each node instead"
         # The node that answers there needs its rule, too.
-        answers = probed.probe.identity.node_id if probed.probe.identity is not None else None
-        right = [path for path in probed.evidence.paths if path.broker.node_id == answers and path.rule == rule]
+        right = [path for path in probed.evidence.paths if path.broker.node_id == met.node_id and path.rule == rule]
         lines = (*(f"{path.broker.endpoint} = {end}" for path in right), *lines)
         return Remedy((fix,), ("give each node a forward of its own at the gateway",), lines)
     return Remedy((fix,), rules=lines)
@@ -85,20 +84,20 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
         identity = probed.probe.identity
         if identity is not None and identity.others:
             met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            client, broker = "give each node its own endpoint in the map", "forward each port to one broker"
             seen, rules = _leads(probed, identity)
+            broker: tuple[str, ...] = ("forward each port to one broker",)
             if seen:
                 # A name in a rule may be meant for something else.
                 own = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
-                broker = "" if probed.path.rule else own
+                broker = () if probed.path.rule else (own,)
             message = f"different nodes answer at {probed.probe.endpoint}: {met}"
-            remedy = Remedy((client,), (broker,) if broker else (), rules)
+            remedy = Remedy(("give each node its own endpoint in the map",), broker, rules)
             yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
 
 
 def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[str, ...]]:
     """The nodes at each address of a name, empty if there is one address; and the rule to the right address."""
-    if len(probed.probe.addresses) < _SEVERAL:
+    if not probed.probe.addresses[1:]:
         return [], ()
     leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
     right = {address for address, node_id in identity.met if node_id == probed.path.broker.node_id}
@@ -106,9 +105,6 @@ def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[st
     rules = tuple(f"{probed.path.broker.endpoint} = {bracketed(address)}:{port}" for address in right)
     seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
     return seen, rules if probed.path.rule and len(rules) == 1 else ()
-
-
-_SEVERAL = 2
 
 
 @check("BN603", Need.METADATA, explains=("BN201", "BN202", "BN203", "BN205", "BN301", "BN302", "BN308", "BN605"))

@@ -24,7 +24,6 @@ from brokernat.doctor.checks.registry import Need, check, error, finding, warnin
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback
-from brokernat.errors import Finding
 
 _ALIKE, _MOST_COMPARED = 0.85, 10
 """How much of two endpoints must be equal, so that one may be a typo of the other; and the number of unused rules up to
@@ -72,16 +71,6 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
         yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
 
 
-def _hidden(evidence: Evidence, rule: str, doubt: Finding) -> tuple[list[BrokerPath], list[str]]:
-    """The failing nodes for which a hidden rule is right, with the proofs."""
-    if doubt.code not in _HIDING:
-        return [], []
-    rightly = {line.replace(" ", ""): line for line in proven_lines(evidence)}
-    failing = [path for path in evidence.paths if path.rule != rule and path_failure(path, evidence) is not None]
-    wrong = [path for path in failing if rule in rightly and rule.startswith(f"{path.broker.endpoint}=")]
-    return wrong, [f"proven: {rightly[rule]}"] if wrong else []
-
-
 def _unused_rules(evidence: Evidence) -> list[str]:
     """The rules that nothing uses; none if no node uses any rule, which BN609 reports for the whole map."""
     used = {path.rule for path in evidence.paths}
@@ -103,19 +92,27 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: follow the hint of each rule; `brokernat map check` reports the same without a network.
     """
     for rule, each in map_doubts(evidence):
-        wrong, right = _hidden(evidence, rule, each)
-        if wrong:
-            message = f"`{wrong[0].rule}` stands before it and leads elsewhere"
-            fix = f"put `{rule}` before `{wrong[0].rule}`, or remove that one"
-            yield error(
-                f"rule {rule}", message, right, client=fix, explains=[path_failure(path, evidence) for path in wrong]
-            )
+        hides = _hiding_path(evidence, rule) if each.code in _HIDING else None
+        if hides is not None:
+            message = f"`{hides.rule}` stands before it and leads elsewhere"
+            fix = f"put `{rule}` before `{hides.rule}`, or remove that one"
+            proof = [f"proven: {line}" for line in known_line(evidence, hides)]
+            yield error(f"rule {rule}", message, proof, client=fix, explains=[path_failure(hides, evidence)])
             continue
         # The first match wins and may be correct. If it is not, its target causes another error.
         failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
         proven = known_line(evidence, failing[0]) if len(failing) == 1 else ()
         remedy = Remedy(rules=proven) if proven else Remedy((each.hint,) if each.hint else ())
         yield warning(f"rule {rule}", each.message, (each.code,), remedy=remedy)
+
+
+def _hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
+    """The path that fails because an earlier rule hides this one, which is proven for its node."""
+    for path in evidence.paths:
+        proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
+        if rule in proven and path.rule != rule and path_failure(path, evidence) is not None:
+            return path
+    return None
 
 
 _SHOWN = 3

@@ -13,7 +13,6 @@ from brokernat.doctor.checks.queries import (
     probed_endpoints,
     proven_line,
     remedy_for,
-    short_name_advice,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
@@ -73,8 +72,19 @@ def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
         if path.rule is None and reason and not _unanswered(probed):
             message = "the advertised name does not resolve on this machine"
             remedy = remedy_for(evidence, path)
-            remedy = replace(remedy, client=(*short_name_advice(evidence, path.broker.host), *remedy.client))
+            remedy = replace(remedy, client=(*_short_name_advice(evidence, path.broker.host), *remedy.client))
             yield error(probed, message, (reason,), remedy=remedy)
+
+
+def _short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
+    """Advice for a name of one label that is the first label of a known longer name."""
+    ends = (*(each.endpoint for each in evidence.listeners), *(probe.endpoint for probe in evidence.bootstraps))
+    names = (end.rpartition(":")[0] for end in ends)
+    whole = next((name for name in names if "." not in host and name.startswith(f"{host}.")), None)
+    if whole is None:
+        return ()
+    domain = whole.partition(".")[2]
+    return (f"the short names may be those of `{domain}`: add `search {domain}` to /etc/resolv.conf of this machine",)
 
 
 @check("BN307", explains=("BN102", "BN301", "BN305", "BN203"))

@@ -12,7 +12,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, on
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind
+from brokernat.doctor.host_kinds import dialable, known_kind
 from brokernat.errors import Finding
 
 
@@ -256,33 +256,14 @@ def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
             yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
 
 
-def short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
-    """Advice for a name of one label that is the first label of a known longer name."""
-    ends = (*(each.endpoint for each in evidence.listeners), *(probe.endpoint for probe in evidence.bootstraps))
-    names = (end.rpartition(":")[0] for end in ends)
-    whole = next((name for name in names if "." not in host and name.startswith(f"{host}.")), None)
-    if whole is None:
-        return ()
-    domain = whole.partition(".")[2]
-    return (f"the short names may be those of `{domain}`: add `search {domain}` to /etc/resolv.conf of this machine",)
-
-
-def dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
-    """Advice for a node whose advertised name resolves to addresses that accept no connection."""
-    if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
-        return ()
-    leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
-    return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
-
-
 def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """Advice if this machine has no route; a router without a route sends ICMP."""
     own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
     return tuple(f"check `ip route get {each.address}`: {_no_route(each.address)}, or the host is off" for each in own)
 
 
-def _no_route(address: str) -> str:
-    return "this machine may have no IPv6" if ":" in address else "a route or a VPN of this machine may be missing"
+def _no_route(to: str) -> str:
+    return "this machine may have no IPv6" if ":" in to else "a route or a VPN of this machine may be missing"
 
 
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    dns_advice,
     known_line,
     node,
     probed_endpoints,
@@ -20,7 +20,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import is_loopback, neighbours
+from brokernat.doctor.host_kinds import address, is_loopback, neighbours
 
 
 @check("BN101")
@@ -75,7 +75,15 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
-            yield error(probed, reason, remedy=replace(remedy, broker=(*remedy.broker, *dns_advice(probed))))
+            yield error(probed, reason, remedy=replace(remedy, broker=(*remedy.broker, *_dns_advice(probed))))
+
+
+def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """Advice for a node whose advertised name resolves to addresses that accept no connection."""
+    if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return ()
+    leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
+    return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -168,7 +176,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if own.isdisjoint(beside.values()):
                 where = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
                 host = f"check that the host {', '.join(sorted(own))} is up{where}"
-                remedy = replace(remedy, broker=(*remedy.broker, host, *dns_advice(probed)))
+                remedy = replace(remedy, broker=(*remedy.broker, host, *_dns_advice(probed)))
             message = "packets get no answer, and other endpoints of its network answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 

@@ -55,14 +55,13 @@ def _other_port(probed: ProbedEndpoint) -> tuple[str, str] | None:
     """The listener of the bootstrap servers, and the one whose port it advertises for a node."""
     if probed.path is None or probed.path.rule:
         return None
-    port = probed.path.broker.port
     for probe in probed.evidence.bootstraps:
         told = {each.endpoint for each in probe.brokers or ()}
         node = broker_listeners(BrokerFile("", tuple((name, value) for name, value in probe.settings if value)))
-        own = next((each.name for each in node.advertised if each.endpoint in told), None)
-        other = next((each.name for each in node.listeners if each.port == port and each.name != own), None)
-        if own is not None and other is not None and node.bound_port(own) not in (None, port):
-            return own, other
+        for own in node.advertised:
+            others = node.at_port_of(own) if own.endpoint in told and own.port == probed.path.broker.port else []
+            if others:
+                return own.name, others[0].name
     return None
 
 
@@ -130,13 +129,15 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
 
 def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
     """The rule to the endpoint at which the certificate of this node was presented instead."""
-    node_id = None if probed.path is None else probed.path.broker.node_id
+    if probed.path is None:
+        return ()
+    broker = probed.path.broker
     ends = [
         other.probe.endpoint
         for other in dialled_nodes(probed.evidence)
-        if other.probe.tls is not None and _node_of(other.probe.tls, other) == node_id
+        if other.probe.tls is not None and _node_of(other.probe.tls, other) == broker.node_id
     ]
-    return (f"{probed.path.broker.endpoint} = {ends[0]}",) if probed.path is not None and len(ends) == 1 else ()
+    return (f"{broker.endpoint} = {ends[0]}",) if len(ends) == 1 else ()
 
 
 def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:

@@ -172,11 +172,11 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
                 leads[probe.identity.node_id].append(probe)
     nodes = home.brokers or ()
     unknown = sum(each.remedy == _MORE_TIME for each in doubts) + silent[_NOT_PROBED]
-    nameless = sum(each.code in (_NOT_KNOWN, _NOT_PROVABLE) and each.remedy != _MORE_TIME for each in doubts)
+    unproven = sum(each.code in (_NOT_KNOWN, _NOT_PROVABLE) and each.remedy != _MORE_TIME for each in doubts)
     matched: list[MatchedNode] = []
     for node in nodes:
         probes = [each for each in leads[node.node_id] if each.endpoint == node.endpoint] or leads[node.node_id]
-        if missing := _unmatched(node, nodes, probes, unknown, nameless):
+        if missing := _unmatched(node, nodes, probes, unknown, unproven):
             findings.append(missing)
         elif (identity := probes[0].identity) is not None:
             found = identity.method, Confidence(identity.confidence), identity.connections
@@ -196,7 +196,7 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
         dict(+silent),
         _servers(servers, matched),
         swept.one_source,
-        bool(unknown or nameless),
+        bool(unknown or unproven),
     )
 
 
@@ -226,12 +226,15 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
         words = "not known: the time ran out before it was seen what answers"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
         return
-    alone = [] if probe.answers else _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))
     outcome = getattr(probe, probe.failed or "connect").outcome
-    if outcome in _FAULTS:
-        remedy = next((each.remedy for each in alone if outcome not in _SLOW), _MORE_TIME)
-        yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
+    if outcome in _SLOW:
+        yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=_MORE_TIME)
     elif not probe.answers:
+        alone = _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))
+        if outcome in _FAULTS:
+            remedy = alone[0].remedy if alone else _MORE_TIME
+            yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
+            return
         for found in alone or [_doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")]:
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
@@ -286,11 +289,11 @@ def _answered(probe: EndpointProbe) -> int:
 
 
 def _unmatched(
-    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int, nameless: int
+    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int, unproven: int
 ) -> CheckFinding | None:
     """Why a node has no candidate.
 
-    `unknown` is the number of incompletely probed candidates, `nameless` that of others that do not show their node.
+    `unknown` is the number of incompletely probed candidates, `unproven` that of others that do not show their node.
     """
     remedy = Remedy()
     if not dialable(node.host, node.port):
@@ -301,8 +304,8 @@ def _unmatched(
     elif not probes and unknown:
         message = f"not known: {counted(unknown, 'candidate was', 'candidates were')} not probed to the end"
         remedy = _MORE_TIME
-    elif not probes and nameless:
-        message = f"not known: {counted(nameless, 'candidate does', 'candidates do')} not show which node answers"
+    elif not probes and unproven:
+        message = f"not known: {counted(unproven, 'candidate does', 'candidates do')} not show which node answers"
     elif not probes:
         message = "no candidate leads to it"
     elif len(probes) > 1:

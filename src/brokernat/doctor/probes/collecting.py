@@ -208,9 +208,9 @@ class _Dialling:
 
     async def _touched(self, broker: Advertised) -> EndpointProbe | None:
         """A connection to the advertised endpoint itself."""
-        return (
-            await self.quick.touch(Endpoint(broker.host, broker.port)) if dialable(broker.host, broker.port) else None
-        )
+        if not dialable(broker.host, broker.port):
+            return None
+        return await self.quick.touch(Endpoint(broker.host, broker.port))
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
         place = self.place(endpoint, broker.host)
