@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
@@ -15,7 +15,7 @@ from brokernat.doctor.checks.queries import (
     unmapped_advice,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import EndpointProbe, Evidence
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
 
@@ -123,8 +123,8 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Several brokers advertise one endpoint ({subjects}).
     What: two node ids are advertised with the same host and port.
-    Why: all brokers advertise the address of one load balancer or gateway. A client that connects to one of them may
-    reach any of them.
+    Why: all brokers advertise the address of one load balancer or gateway, so a client that connects to one of them may
+    reach any of them; or one broker's `advertised.listeners` is a copy of another one's.
     Remedy: give each broker its own port or name.
     """
     found: dict[tuple[str, str], str] = {}
@@ -135,12 +135,23 @@ def same_endpoint(evidence: Evidence) -> Iterator[CheckFinding]:
             if len(ids) > 1:
                 found.setdefault((endpoint, ", ".join(ids)), probe.endpoint)
     for (endpoint, nodes), server in found.items():
-        fix = "give each broker its own port or name"
         message = f"nodes {nodes} advertise the same endpoint"
         seen = (f"returned by bootstrap {server}",)
-        failures = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == endpoint)
+        paths = [path for path in evidence.paths if path.broker.endpoint == endpoint]
+        failures = (path_failure(path, evidence) for path in paths)
         others = [failure for failure in failures if failure is not None and failure.stage == "identity"]
-        yield error(endpoint, message, seen, broker=fix, explains=others)
+        yield error(endpoint, message, seen, broker=_own_endpoints(evidence, paths), explains=others)
+
+
+def _own_endpoints(evidence: Evidence, paths: Sequence[BrokerPath]) -> str:
+    """What these brokers, which advertise one endpoint, have to change. Where others have their own, it is a copy."""
+    identities = [path.probe.identity for path in paths if path.probe is not None and path.probe.identity is not None]
+    answering = {each.node_id for each in identities}.union(*(each.others for each in identities))
+    copies = [str(path.broker.node_id) for path in paths if path.broker.node_id not in answering]
+    if len(answering) != 1 or len(copies) != len(paths) - 1 or len(paths) == len(evidence.paths):
+        return "give each broker its own port or name"
+    (owner,) = answering
+    return f"correct `advertised.listeners` of node {', '.join(copies)}: {paths[0].broker.endpoint} is node {owner}"
 
 
 @check("BN206", Need.METADATA)

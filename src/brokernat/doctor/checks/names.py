@@ -17,7 +17,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import inside_name, is_loopback
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback
 
 
 @check("BN102", explains=("BN305",))
@@ -157,13 +157,19 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         remedy = Remedy(
             (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
-            ("advertise a name that the clients' name server resolves",),
+            () if _names_resolve(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
         message = f"clients fail at the address in the line `{line}`: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY
         yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
+
+
+def _names_resolve(evidence: Evidence) -> bool:
+    """Whether a name server resolves the name of another endpoint."""
+    probes = [each.probe for each in probed_endpoints(evidence) if each.probe.hosts_entry is None]
+    return any(each.addresses and address(each.endpoint.rpartition(":")[0].strip("[]")) is None for each in probes)
 
 
 _ANOTHER = ("identity", "cluster")

@@ -38,5 +38,13 @@ def test_of_a_broker(answers: bool, severity: Severity) -> None:
     assert [line.partition(" = ")[0] for line in found.remedy.rules] == ([] if answers else ["kafka-1:9092"])
 
 
+def test_a_name_server_that_resolves_the_other_names_is_not_in_doubt() -> None:
+    probe = replace(refused("10.9.0.1:9092"), endpoint="kafka-1:9092", hosts_entry=LINE)
+    alone = replace(WITHOUT_MAP, paths=(BrokerPath(Advertised(1, "kafka-1", 9092), probe),))
+    neighbour = replace(FIRST, endpoint="kafka-2:9092")
+    beside = replace(alone, paths=(*alone.paths, BrokerPath(Advertised(2, "kafka-2", 9092), neighbour)))
+    assert [bool(told(each)[0].remedy.broker) for each in (alone, beside)] == [True, False]
+
+
 def test_no_line_is_no_finding() -> None:
     assert told(HEALTHY) == []

@@ -280,6 +280,17 @@ def test_two_nodes_on_one_endpoint_are_found_on_whichever_server_tells_them() ->
     assert "BN205" in codes(found)
 
 
+@pytest.mark.parametrize(("sharing", "fix"), [(2, "node 2: 192.168.1.23:9092 is node 1"), (3, "its own port or name")])
+def test_an_endpoint_is_called_a_copy_where_another_broker_has_its_own(sharing: int, fix: str) -> None:
+    """Node 1 answers at the endpoint that the others advertise, too."""
+    brokers = tuple(replace(each, host=BROKERS[0].host) for each in BROKERS[:sharing]) + BROKERS[sharing:]
+    paths = tuple(BrokerPath(each, reached(3 if each is BROKERS[2] else 1, each.endpoint)) for each in brokers)
+    servers = tuple(replace(each, brokers=brokers) for each in WITHOUT_MAP.bootstraps)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=servers, paths=paths))
+    (shared,) = [each for each in found.findings if each.code == "BN205"]
+    assert shared.remedy.broker[0].endswith(fix)
+
+
 def test_nobody_says_that_a_group_was_not_asked_for_when_no_server_let_the_client_in() -> None:
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(refused("gw:1"),), paths=(), replicas=None))
     reasons = {each.code: each.reason for each in found.skipped}
