@@ -33,12 +33,15 @@ Chunk = bytes | bytearray | memoryview
 _REQUEST: Final = struct.Struct(">ihhi")
 _RESPONSE: Final = struct.Struct(">ii")
 _LENGTH: Final = struct.Struct(">i")
+_I16: Final = struct.Struct(">h")
 _FIRST_FLEXIBLE_PRODUCE: Final = 9
 _FIRST_TRANSACTIONAL_PRODUCE: Final = 3
 _TOKEN: Final = -1
 """Stands for the API key of a SASL token, which has no header."""
 _TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEARER": 2}
 _MOST_TOKENS: Final = 4
+_LONGEST_REMEMBERED: Final = 256
+"""The most bytes before `acks` that a connection remembers; client ids may have 32 KiB."""
 
 
 class _Frames(ABC):
@@ -194,6 +197,8 @@ class _Requests(_Frames):
         self._in_flight = in_flight
         self._sasl = sasl
         self._max_frame = max_frame
+        self._before_acks = b""
+        self._produce_version = -1
         self.had_request = False
 
     def _begin_frame(self, data: memoryview, at: int) -> int:
@@ -215,7 +220,7 @@ class _Requests(_Frames):
             raise self._invalid_request(data[at:], f"{request_name(key, version)}: {refusal_reason(key)}")
         if key == api.PRODUCE:
             try:
-                if not _acks(data[at : at + size], version):
+                if not self._acks(data, at, size, version):
                     return size
             except MessageError as error:
                 return self._need_more(data[at:], size, error)
@@ -227,6 +232,29 @@ class _Requests(_Frames):
         self.had_request = True
         self._in_flight.append((correlation, key, version))
         return size
+
+    def _acks(self, data: memoryview, at: int, size: int, version: int) -> int:
+        """The `acks` of the request at this position. What stands before it is the same in each request of a client."""
+        start = at + _REQUEST.size
+        end = start + len(self._before_acks)
+        if (
+            version == self._produce_version
+            and data[start:end] == self._before_acks
+            and end + 2 <= min(at + size, len(data))
+        ):
+            known: int = _I16.unpack_from(data, end)[0]
+            return known
+        request = data[at : at + size]
+        cursor = Cursor(request, _REQUEST.size)
+        cursor.text(compact=False)  # client id: never compact (KIP-482)
+        flexible = version >= _FIRST_FLEXIBLE_PRODUCE
+        if flexible:
+            cursor.tags()
+        if version >= _FIRST_TRANSACTIONAL_PRODUCE:
+            cursor.text(compact=flexible)
+        if cursor.at <= _LONGEST_REMEMBERED:
+            self._before_acks, self._produce_version = bytes(request[_REQUEST.size : cursor.at]), version
+        return cursor.i16()
 
     def _token(self, data: memoryview) -> int:
         """As `_begin_frame` for a SASL token; returns 0 if this is a request."""
@@ -332,17 +360,6 @@ class _Responses(_Frames):
     def _invalid_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
         protocol = protocol_of_client(bytes(data[:16]))
         return UpstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
-
-
-def _acks(request: memoryview, version: int) -> int:
-    cursor = Cursor(request, _REQUEST.size)
-    cursor.text(compact=False)  # client id: never compact (KIP-482)
-    flexible = version >= _FIRST_FLEXIBLE_PRODUCE
-    if flexible:
-        cursor.tags()
-    if version >= _FIRST_TRANSACTIONAL_PRODUCE:
-        cursor.text(compact=flexible)
-    return cursor.i16()
 
 
 def _mechanism(request: memoryview) -> str:

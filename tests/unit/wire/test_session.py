@@ -99,6 +99,25 @@ def test_a_produce_request_without_acks_has_no_response(
     assert it.in_flight == (1 if acks == 0 else 2)
 
 
+def test_each_request_has_its_own_acks_whatever_the_one_before_it_had(fed: Fed) -> None:
+    it = session()
+    headers = [(9, b"\0", True), (9, b"\x03tx", True), (9, b"\x03ty", True), (7, b"\xff\xff", False), (2, b"", False)]
+    waiting = 0
+    for number, (version, before, tags) in enumerate(header for header in headers for _ in range(2)):
+        for acks in (1, 0, -1, 0):
+            asked = request(PRODUCE, version, number, before + struct.pack(">h", acks) + b"records", tags=tags)
+            assert fed(it.requests, asked) == asked
+            waiting += acks != 0
+            assert it.in_flight == waiting
+
+
+def test_a_request_that_ends_before_its_acks_is_refused_after_one_that_had_them() -> None:
+    it = session()
+    whole(it.requests, request(PRODUCE, 9, 1, b"\0\0\1", tags=True))
+    with pytest.raises(DownstreamProtocolError, match="unreadable request"):
+        whole(it.requests, request(PRODUCE, 9, 2, b"\0", tags=True) + request(FETCH, 4, 3))
+
+
 def test_a_long_client_id_is_held_back_a_little_at_a_time(fed: Fed) -> None:
     it = session()
     name = b"n" * 3000
