@@ -24,7 +24,6 @@ from collections.abc import Callable
 from typing import Final
 
 from brokernat.proxy import polling
-from brokernat.proxy.metrics import Counters
 from brokernat.wire import Session, WireError
 from brokernat.wire.session import Chunk
 
@@ -41,16 +40,10 @@ _READS_IN_A_ROW: Final = 16
 """The maximum number of reads from one TLS connection, 16 KiB each, before other connections are served."""
 
 
-class Clock:
-    """The loop's time, updated once a second, so that connections need not read a clock for each byte."""
-
-    now = 0.0
-
-
 class Relay:
     """Owns both sockets, which are non-blocking. `ended` is called once, with the error, or None for an ordinary end.
 
-    `active` is the time of the last byte.
+    `active` is when bytes passed last, within a second; the owner sets it by `take_counts`.
     """
 
     def __init__(
@@ -59,22 +52,19 @@ class Relay:
         broker: socket.socket,
         session: Session,
         buffer: memoryview,
-        counters: Counters,
-        clock: Clock,
+        now: float,
         ended: Callable[[Relay, Exception | None], None],
     ) -> None:
         self.session = session
         self.client, self.broker = client, broker
-        self.active = clock.now
-        self._clock = clock
+        self.active = now
         self._ended = ended
-        self._counters = counters
         self._draining = False
         self._hand_over: Callable[[Relay], bool] | None = None
         self._ending = False
         self._closed = False
-        self._requests = _Flow(self, client, broker, session.requests, buffer, "received")
-        self._responses = _Flow(self, broker, client, session.responses, buffer, "sent")
+        self._requests = _Flow(self, client, broker, session.requests, buffer)
+        self._responses = _Flow(self, broker, client, session.responses, buffer)
 
     def start(self) -> None:
         self._requests.resume()
@@ -130,10 +120,14 @@ class Relay:
         self._responses.stop()
         asyncio.get_running_loop().call_later(_LINGER, self.close)
 
-    def forwarded(self, direction: str, size: int) -> None:
-        """Called after each read: counts the bytes and checks the requests in flight."""
-        self.active = self._clock.now
-        self._counters.add(direction, size)
+    def take_counts(self) -> tuple[int, int]:
+        """The bytes from the client and from the broker since the last call."""
+        counts = self._requests.read_bytes, self._responses.read_bytes
+        self._requests.read_bytes = self._responses.read_bytes = 0
+        return counts
+
+    def forwarded(self) -> None:
+        """Called after each read."""
         if self._draining or self._requests.at_request_limit or self.session.in_flight > _MOST_IN_FLIGHT:
             self.update()
 
@@ -166,17 +160,17 @@ class _Flow:
         target: socket.socket,
         feed: Callable[[memoryview], list[Chunk]],
         buffer: memoryview,
-        direction: str,
     ) -> None:
         self.source = source
         self.unsent: Chunk = b""
         """Bytes that the target has not accepted yet; the source is not read until they are sent."""
         self.at_request_limit = False
+        self.read_bytes = 0
+        """Counted here, and collected once a second, because each read is in the hot path."""
         self._relay = relay
         self._target = target
         self._feed = feed
         self._buffer = buffer
-        self._direction = direction
         self._loop = polling.running()
         self._reading = False
         self._waits_for_room = False
@@ -284,7 +278,8 @@ class _Flow:
         except OSError:
             self._relay.close()
             return False
-        self._relay.forwarded(self._direction, size)
+        self.read_bytes += size
+        self._relay.forwarded()
         return True
 
     def _send(self, chunks: list[Chunk]) -> None:

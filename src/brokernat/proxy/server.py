@@ -27,7 +27,7 @@ from brokernat.proxy import polling
 from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
-from brokernat.proxy.relay import BUFFER, Clock, Relay
+from brokernat.proxy.relay import BUFFER, Relay
 from brokernat.proxy.upstream import (
     UnreachableError,
     close,
@@ -109,7 +109,8 @@ class Proxy:
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
-        self._clock = Clock()
+        self._now = 0.0
+        """The loop's time, updated once a second."""
         self._warned_at: dict[str, float] = {}
         self._drained = asyncio.Event()
         self._draining = False
@@ -121,7 +122,7 @@ class Proxy:
             ConfigError: the port cannot be bound.
         """
         loop = asyncio.get_running_loop()
-        self._clock.now = loop.time()
+        self._now = loop.time()
         self._listen(_BOOTSTRAP, self._settings.listen.port)
         self._bind_known_nodes()
         loop.call_later(_SWEEP_INTERVAL, self._sweep)
@@ -395,7 +396,7 @@ class Proxy:
     ) -> Relay:
         session = Session(partial(self._translate, host_for_client), self._limits.frame, had_request=had_request)
         ended = partial(self._ended, address, node_id)
-        relay = Relay(client, broker, session, self._buffer, self._counters, self._clock, ended)
+        relay = Relay(client, broker, session, self._buffer, self._now, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
@@ -439,6 +440,7 @@ class Proxy:
 
     def _ended(self, address: str, node_id: int, relay: Relay, fault: Exception | None) -> None:
         del self._relays[relay]
+        self._count_bytes(relay)
         self._uncount_connection(address)
         client_on_port = _client_on_port(address, node_id)
         if isinstance(fault, DownstreamProtocolError):
@@ -458,11 +460,19 @@ class Proxy:
         if not self._peers[address]:
             del self._peers[address]
 
+    def _count_bytes(self, relay: Relay) -> bool:
+        """Count the bytes that have passed since the last call; returns whether there were any."""
+        received, sent = relay.take_counts()
+        if received or sent:
+            self._counters.add("received", received)
+            self._counters.add("sent", sent)
+        return bool(received or sent)
+
     # Timeouts.
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
-        self._clock.now = loop.time()
+        self._now = loop.time()
         if self._draining:
             return
         if self._nodes.outdated:
@@ -470,7 +480,9 @@ class Proxy:
             self._bind_known_nodes()
         limits = self._limits
         for relay in list(self._relays):
-            quiet = self._clock.now - relay.active
+            if self._count_bytes(relay):
+                relay.active = self._now
+            quiet = self._now - relay.active
             if quiet > limits.idle:
                 self._counters.add("expired")
                 relay.close()
@@ -489,11 +501,11 @@ class Proxy:
 
     def _warn(self, text: str, hint: str | None = None) -> None:
         """Log a warning; the same one at most every `_REPEAT_AFTER` seconds, because clients retry."""
-        if self._clock.now - self._warned_at.get(text, -_REPEAT_AFTER) < _REPEAT_AFTER:
+        if self._now - self._warned_at.get(text, -_REPEAT_AFTER) < _REPEAT_AFTER:
             return
         if len(self._warned_at) >= 1000:
             self._warned_at.clear()
-        self._warned_at[text] = self._clock.now
+        self._warned_at[text] = self._now
         _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
 
 

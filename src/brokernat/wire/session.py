@@ -95,12 +95,11 @@ class _Frames(ABC):
                 # A SASL token, which is shorter than the header of the expected message.
                 return out + self.feed(memoryview(bytes(frame[size:]) + bytes(data[at:])))
             self._remaining = size - len(frame)
+        if self._remaining:
+            step = min(self._remaining, end - at)
+            at += step
+            self._remaining -= step
         while at < end:
-            if self._remaining:
-                step = min(self._remaining, end - at)
-                at += step
-                self._remaining -= step
-                continue
             size = self._begin_frame(data, at)
             if size < 0:
                 self._bytes_needed = -size
@@ -113,7 +112,9 @@ class _Frames(ABC):
                 self._replacement = None
                 at = start = at + size
             else:
-                self._remaining = size
+                step = min(size, end - at)
+                at += step
+                self._remaining = size - step
         if at > start:
             out.append(data[start:at])
         return out

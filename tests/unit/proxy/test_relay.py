@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from tests.unit.proxy.test_tls_and_login import CERTIFICATE, over_tls
 
 from brokernat.proxy import polling
-from brokernat.proxy.metrics import Counters
-from brokernat.proxy.relay import BUFFER, Clock, Relay
+from brokernat.proxy.relay import BUFFER, Relay
 from brokernat.proxy.server import server_context
 from brokernat.wire import Session
 
@@ -46,7 +45,7 @@ def relayed(
             each.setblocking(False)
         session = Session(lambda *_: None, 1 << 20)
         space = memoryview(bytearray(buffer))
-        relay = Relay(ours, theirs, session, space, Counters(), Clock(), lambda *_: None)
+        relay = Relay(ours, theirs, session, space, 0.0, lambda *_: None)
         yield relay, client, broker
         relay.close()
 

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import select
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -199,6 +200,16 @@ def test_a_client_that_does_not_begin_is_closed(start: Start, caplog: pytest.Log
     with closing(connected(proxy.bootstrap)) as connection:
         assert ended(connection)
     assert "no request within" in caplog.text
+
+
+def test_a_connection_without_bytes_is_closed_and_one_with_bytes_stays(start: Start) -> None:
+    proxy = start(limits=Limits(idle=1.5))
+    with closing(connected(proxy.bootstrap)) as quiet, closing(connected(proxy.bootstrap)) as busy:
+        assert ask(quiet, API_VERSIONS)
+        while not select.select([quiet], [], [], 0.05)[0]:
+            assert ask(busy, API_VERSIONS)
+        assert quiet.recv(1) == b""
+        assert ask(busy, API_VERSIONS)
 
 
 def test_a_port_in_use_is_named(start: Start, brokers: Served) -> None:

@@ -91,6 +91,7 @@ def test_workers_share_ports_and_counters_and_are_replaced(
             assert ask(connection, API_VERSIONS)
         assert metric("connections") == 16
     until(lambda: metric("connections") == 0)
+    assert metric("sent_bytes_total") > metric("received_bytes_total") > 16 * len(API_VERSIONS)
 
     first, *_ = workers(proxy)
     os.kill(first, signal.SIGKILL)
