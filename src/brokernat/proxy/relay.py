@@ -67,10 +67,10 @@ class Relay:
         self._responses = _Flow(self, broker, client, session.responses, buffer)
 
     def start(self) -> None:
-        self._requests.resume()
-        self._responses.resume()
         # A client sends its first request immediately, so it has probably arrived.
         self._requests.read_now()
+        self._requests.resume()
+        self._responses.resume()
 
     def drain(self, hand_over: Callable[[Relay], bool] | None = None) -> None:
         """Read no further request, and end the connection when every request has its response.
