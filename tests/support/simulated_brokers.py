@@ -61,6 +61,7 @@ class Simulated:
     describes_configs: bool = True
     renumbered: int = 0
     mechanisms: tuple[str, ...] = ()
+    cluster_id: str = CLUSTER_ID
 
     def answer(self, node_id: int, request: bytes) -> bytes | None:
         """What a node answers to a request without its length, with its length; None where it would hang up."""
@@ -82,7 +83,7 @@ class Simulated:
         if version >= _WITH_IDENTITY:
             # Behind the header's tags: two compact strings, then a compact cluster id and the node id (KIP-1242).
             wanted = struct.unpack(">i", body[-5:-1])[0]
-            same = CLUSTER_ID.encode() in body and wanted == node_id
+            same = self.cluster_id.encode() in body and wanted == node_id
             return struct.pack(">h", 0 if same else _REBOOTSTRAP_REQUIRED) + b"\x01" + struct.pack(">i", 0) + b"\0"
         newest = {
             _LIST_OFFSETS: 1,
@@ -139,7 +140,7 @@ class Simulated:
                 schema.MetadataResponseBroker(node_id=node_id, host=end.host, port=i32(end.port))
                 for node_id, end in told.items()
             ),
-            "cluster_id": CLUSTER_ID,
+            "cluster_id": self.cluster_id,
             "controller_id": next(iter(told)),
             "topics": (topic,) if topics is None else (),
         }

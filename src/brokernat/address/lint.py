@@ -109,7 +109,9 @@ def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
         # A rule that is never used shares no target.
         if same and not any(_hidden(rules, first)):
             message = f"`{other}` and `{rule}` have the same target"
-            hint = "each broker needs its own endpoint, unless both are names of one broker"
+            hint = (
+                "each broker needs its own endpoint, unless one broker has both, or a gateway chooses by the TLS name"
+            )
             yield _finding("shared-target", Severity.WARNING, message, hint, (first, index))
             return
 

@@ -29,7 +29,8 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: Endpoints lead to different clusters: {messages}.
     What: the endpoints report more than one cluster id.
     Why: a bootstrap server or a rule names a broker of another cluster; or an advertised endpoint leads to another
-    cluster from here, as `localhost` does where a local Kafka runs. Clients mix the metadata of both, or loop.
+    cluster from here, as `localhost` does where a local Kafka runs; or a name has addresses of two clusters. Clients
+    mix the metadata of both, or loop.
     Remedy: use endpoints of one cluster only.
     """
     seen: dict[str, list[str]] = {}
@@ -40,7 +41,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     home = home_cluster(evidence)
     mine = {each for probe in evidence.bootstraps if probe.cluster_id == home for each in probe.brokers or ()}
     for probed in probed_endpoints(evidence):
-        if probed.failure is None or probed.failure.stage != "cluster":
+        if probed.failure is None or probed.failure.stage != "cluster" or probed.strangers:
             continue
         # For a bootstrap server: the brokers that only its answer names.
         others = set(probed.probe.brokers or ()) - mine if probed.path is None else ()
@@ -48,6 +49,24 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
         remedy = _instead(seen, probed)
         yield error(probed.subject, message, clusters, remedy=remedy, explains=[probed.failure, *strange])
+    for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
+        if probed.strangers:
+            yield _name_of_several(probed)
+
+
+def _name_of_several(probed: ProbedEndpoint) -> CheckFinding:
+    """A name has addresses of several clusters. Of a bootstrap server: the map is for one of them."""
+    host, evidence = probed.host, probed.evidence
+    clusters = {each: probed.strangers.get(each, probed.probe.cluster_id) for each in probed.probe.addresses}
+    leads = ", ".join(f"{address}: {cluster}" for address, cluster in sorted(clusters.items()))
+    failures = [path_failure(path, evidence) for path in evidence.paths] if probed.path is None else []
+    return error(
+        probed.subject,
+        f"the name `{host}` has addresses of several clusters ({leads})",
+        client="use an address of the right cluster instead of the name",
+        broker=f"remove the addresses of the other cluster from `{host}` in DNS",
+        explains=[probed.failure, *(each for each in failures if each is not None and each.stage == "rule")],
+    )
 
 
 def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remedy:

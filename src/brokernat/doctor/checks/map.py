@@ -99,11 +99,19 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
             proof = [f"proven: {line}" for line in known_line(evidence, hides)]
             yield error(f"rule {rule}", message, proof, client=fix, explains=[path_failure(hides, evidence)])
             continue
+        if each.code == _SHARED and _leads_each_to_its_own(evidence, rule):
+            continue
         # The first match wins and may be correct. If it is not, its target causes another error.
         failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
         proven = known_line(evidence, failing[0]) if len(failing) == 1 else ()
         remedy = Remedy(rules=proven) if proven else Remedy((each.hint,) if each.hint else ())
         yield warning(f"rule {rule}", each.message, (each.code,), remedy=remedy)
+
+
+def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
+    """Whether each node that the rule leads to is proven there: a gateway chooses by the name in TLS (SNI)."""
+    met = [(path.probe and path.probe.identity, path.broker.node_id) for path in evidence.paths if path.rule == rule]
+    return bool(met) and all(each and each.node_id == node_id and not each.others for each, node_id in met)
 
 
 def _hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
@@ -116,6 +124,7 @@ def _hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
 
 
 _SHOWN = 3
+_SHARED = "shared-target"
 _HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
 
 

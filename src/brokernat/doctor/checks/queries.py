@@ -35,6 +35,11 @@ class ProbedEndpoint(Place):
         return "the broker" if self.path is None else f"node {self.path.broker.node_id}"
 
     @property
+    def strangers(self) -> dict[str, str]:
+        """The addresses of the name that lead to another cluster, with its id."""
+        return dict(self.probe.identity.strangers) if self.probe.identity is not None else {}
+
+    @property
     def severity(self) -> Severity:
         """A warning for a bootstrap server if clients can use another one, or almost can; otherwise an error."""
         others = [probe for probe in self.evidence.bootstraps if probe is not self.probe]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -32,10 +33,11 @@ def doubtful_bootstrap(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: usually one of them was meant to be another broker, so the client has fewer bootstrap servers than it seems.
     Remedy: write each endpoint once.
     """
-    endpoints = [probe.endpoint for probe in evidence.bootstraps]
-    for endpoint in dict.fromkeys(endpoints):
-        if endpoints.count(endpoint) > 1:
-            message = f"the endpoint is given {endpoints.count(endpoint)} times"
+    # A gateway may choose the broker by the name in TLS (SNI).
+    given = [(probe.endpoint, probe.name if probe.tls is not None else "") for probe in evidence.bootstraps]
+    for (endpoint, _), times in Counter(given).items():
+        if times > 1:
+            message = f"the endpoint is given {times} times"
             yield warning(f"bootstrap {endpoint}", message, client="write each bootstrap server once")
 
 

@@ -262,6 +262,7 @@ class Identity:
     reached: a load balancer, or a name with addresses of several brokers. `met` has every (address, node id) that
     answered. `connections` is the number of connections on which the node answered, at the address with the fewest.
     `settings` are the node's own listener settings. `fault` is how the connection ended if no request was possible.
+    `strangers` are addresses of the name that lead to another cluster, each with its id.
     """
 
     node_id: int | None
@@ -272,6 +273,7 @@ class Identity:
     settings: tuple[tuple[str, str], ...] = ()
     fault: Fault | None = None
     connections: int = 0
+    strangers: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:

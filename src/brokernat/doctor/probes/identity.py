@@ -210,8 +210,12 @@ async def who_answers_again(
 ) -> int | None:
     """The node of a later connection. The request names the first one's node, so the same node sees no error; raises
     ChannelError.
+
+    A broker that does not offer the first one's method is another one, of an older release.
     """
     assert first.node_id is not None  # noqa: S101
+    if first.method == "apiversions" and not channel.offers(API_VERSIONS, _WITH_IDENTITY):
+        return (await who_answers(channel, cluster_id, ())).node_id
     if first.method == "apiversions" and cluster_id:
         for node_id in (first.node_id, *candidates):
             if await is_node(channel, cluster_id, node_id):

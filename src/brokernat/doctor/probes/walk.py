@@ -372,18 +372,28 @@ class Walk:
         wanted = samples(len(metadata.brokers))
         if prober.connections is not None:
             wanted = prober.connections * len(self._taking)
-        here = self.result()
+        here, clusters = self.result(), {self._taking[0]: metadata.cluster_id}
 
         async def meet(address: str, number: int) -> int | None:
             sources = prober.sources(address)
             source = sources[number % len(sources)] if sources else None
             try:
                 async with prober.channel(here, address, source, self.log) as (channel, tls):
-                    return None if channel is None else await identify_again(channel, metadata, first, tls, leadership)
+                    if channel is None:
+                        return None
+                    if address not in clusters:
+                        clusters[address] = (await advertised(channel, self.shared.brokers)).cluster_id
+                    if clusters[address] not in (None, metadata.cluster_id):
+                        return None
+                    return await identify_again(channel, metadata, first, tls, leadership)
             except ChannelError:
                 return None
 
-        return await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
+        found = await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
+        strangers = [
+            (where, cluster) for where, cluster in clusters.items() if cluster not in (None, metadata.cluster_id)
+        ]
+        return replace(found, strangers=tuple(strangers))
 
     async def _size(self) -> SizeTest:
         slow = max((seconds for stage in ("versions", "metadata") for seconds, _ in self.log[stage]), default=0.0)

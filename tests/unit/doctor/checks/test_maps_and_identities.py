@@ -9,7 +9,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login
+from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login, TlsHandshake
 from brokernat.doctor.finding import Confidence
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -135,6 +135,19 @@ def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward(
     )
     shared = [each for each in found.findings if each.code == "BN607"]
     assert [each.because for each in shared] == [("BN601",)] * len(shared)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_rules_to_one_endpoint_are_right_where_each_node_is_proven_there(own: bool) -> None:
+    """A gateway may choose the node by the name in TLS."""
+    gateway = "172.10.1.40:443"
+    names = tuple(replace(each, host=f"kafka-{each.node_id}.hq") for each in BROKERS)
+    rules = tuple(f"{each.endpoint}={gateway}" for each in names)
+    at = [replace(reached(each.node_id if own else 1, gateway), brokers=names) for each in names]
+    paths = tuple(BrokerPath(*each) for each in zip(names, at, rules, strict=True))
+    servers = tuple(replace(each, name=name.host, tls=TlsHandshake("ok")) for each, name in zip(at, names, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=servers, paths=paths, rules=rules))
+    assert {each.code for each in found.findings} & {"BN101", "BN607"} == (set() if own else {"BN607"})
 
 
 @pytest.mark.parametrize("directly", [True, False])

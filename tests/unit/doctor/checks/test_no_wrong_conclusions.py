@@ -291,6 +291,23 @@ def test_an_endpoint_is_called_a_copy_where_another_broker_has_its_own(sharing: 
     assert shared.remedy.broker[0].endswith(fix)
 
 
+@pytest.mark.parametrize("first", ["c", "other"])
+def test_a_name_with_addresses_of_two_clusters_is_the_cause_and_not_the_map(first: str) -> None:
+    """Whichever answers first; the map is for one of them."""
+    second = "c" if first == "other" else "other"
+    known = replace(HEALTHY.bootstraps[0], addresses=("10.9.0.1", "10.9.0.2"), cluster_id=first)
+    assert known.identity is not None
+    server = replace(known, identity=replace(known.identity, strangers=(("10.9.0.2", second),)))
+    paths = (
+        HEALTHY.paths if first == "c" else tuple(BrokerPath(replace(each, host="10.8.0.1"), None) for each in BROKERS)
+    )
+    found = diagnose(replace(HEALTHY, bootstraps=(server,), paths=paths, unmapped="fail"))
+    assert cause(found) == "BN501"
+    (named,) = [each for each in found.findings if each.code == "BN501"]
+    assert f"10.9.0.1: {first}, 10.9.0.2: {second}" in named.message
+    assert not any(each.remedy.rules for each in found.findings)
+
+
 def test_nobody_says_that_a_group_was_not_asked_for_when_no_server_let_the_client_in() -> None:
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(refused("gw:1"),), paths=(), replicas=None))
     reasons = {each.code: each.reason for each in found.skipped}

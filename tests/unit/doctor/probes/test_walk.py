@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -13,7 +14,7 @@ from tests.support.simulated_brokers import Simulated
 
 from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
-from brokernat.doctor.evidence import EndpointProbe, NameLookup
+from brokernat.doctor.evidence import EndpointProbe, Identity, NameLookup
 from brokernat.doctor.probes import walk
 from brokernat.doctor.probes.walk import Prober
 
@@ -90,10 +91,10 @@ def test_one_node_behind_it_is_no_balancer() -> None:
     assert (probe.identity.node_id, probe.identity.others, taken) == (2, (), 6)
 
 
-@pytest.mark.parametrize("other", [2, 7])
-def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: int) -> None:
-    """Clients take any of them, so the broker behind the last one counts as much as that behind the first."""
-    behind = {f"127.0.0.{number}": 1 for number in range(1, 9)} | {f"127.0.0.{other + 1}": 2}
+def gateway_met(
+    monkeypatch: pytest.MonkeyPatch, behind: Mapping[str, tuple[Simulated, int]]
+) -> tuple[Identity, set[str]]:
+    """The identity behind a name with these addresses, each with the cluster and node there; and the met addresses."""
     met: set[str] = set()
 
     async def resolved(_: str, __: int, ___: float, *, canonical: bool) -> NameLookup:
@@ -102,29 +103,60 @@ def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: i
     async def run() -> EndpointProbe:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             here: str = writer.get_extra_info("sockname")[0]
+            cluster, node_id = behind[here]
 
             def answer(packet: bytes) -> bytes | None:
                 met.add(here)
-                return cluster.answer(behind[here], packet)
+                return cluster.answer(node_id, packet)
 
             await converse(reader, writer, answer)
 
-        async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        first, *others = behind
+        async with await asyncio.start_server(talk, first, 0) as server:
             port = server.sockets[0].getsockname()[1]
-            others = [await asyncio.start_server(talk, each, port) for each in list(behind)[1:]]
-            gateway = Endpoint("gateway.example", port)
-            cluster = Simulated(dict.fromkeys(NODES, gateway), 5)
+            servers = [await asyncio.start_server(talk, each, port) for each in others]
             deadline = asyncio.get_running_loop().time() + TIMEOUT
-            probe = await Prober(ClientSide(), 20.0, deadline, asyncio.Semaphore(1)).probe(gateway)
-            for each in others:
+            prober = Prober(ClientSide(), 20.0, deadline, asyncio.Semaphore(1))
+            probe = await prober.probe(Endpoint("gateway.example", port))
+            for each in servers:
                 each.close()
         return probe
 
     monkeypatch.setattr(walk, "resolve", resolved)
     identity = asyncio.run(run()).identity
     assert identity is not None
+    return identity, met
+
+
+CLUSTER = Simulated(dict.fromkeys(NODES, Endpoint("gateway.example", 9092)))
+OLDER = replace(CLUSTER, newest_api_versions=4)
+
+
+@pytest.mark.parametrize("other", [2, 7])
+def test_each_address_of_a_name_is_met(monkeypatch: pytest.MonkeyPatch, other: int) -> None:
+    """Clients take any of them, so the broker behind the last one counts as much as that behind the first."""
+    behind = {f"127.0.0.{number}": (CLUSTER, 1) for number in range(1, 9)} | {f"127.0.0.{other + 1}": (CLUSTER, 2)}
+    identity, met = gateway_met(monkeypatch, behind)
     assert (identity.node_id, identity.others) == (1, (2,))
     assert f"127.0.0.{other + 1}" in met
+
+
+@pytest.mark.parametrize("releases", [(CLUSTER, OLDER), (OLDER, CLUSTER)], ids=["older-second", "older-first"])
+def test_another_node_of_another_release_is_met(
+    monkeypatch: pytest.MonkeyPatch, releases: tuple[Simulated, Simulated]
+) -> None:
+    identity, _ = gateway_met(monkeypatch, {"127.0.0.1": (releases[0], 1), "127.0.0.2": (releases[1], 2)})
+    assert (identity.node_id, identity.others) == (1, (2,))
+
+
+@pytest.mark.parametrize("release", [CLUSTER, OLDER], ids=["newest", "older"])
+def test_the_node_of_the_same_id_in_another_cluster_is_a_stranger(
+    monkeypatch: pytest.MonkeyPatch, release: Simulated
+) -> None:
+    elsewhere = replace(release, cluster_id="elsewhere-id")
+    identity, _ = gateway_met(monkeypatch, {"127.0.0.1": (release, 1), "127.0.0.2": (elsewhere, 1)})
+    assert (identity.node_id, identity.others) == (1, ())
+    assert identity.strangers == (("127.0.0.2", "elsewhere-id"),)
 
 
 def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
