@@ -42,7 +42,7 @@ _SCHEMAS = {
     _METADATA: ("metadata", "MetadataRequest"),
     _DESCRIBE_CONFIGS: ("describe_configs", "DescribeConfigsRequest"),
 }
-_REBOOTSTRAP_REQUIRED, _WITH_IDENTITY = 129, 5
+_UNSUPPORTED_VERSION, _REBOOTSTRAP_REQUIRED, _WITH_IDENTITY = 35, 129, 5
 _TOPIC = TopicName("orders")
 _NOW = i32Timedelta.parse(timedelta())
 
@@ -80,7 +80,7 @@ class Simulated:
         return struct.pack(">ii", len(said) + 4, correlation) + said
 
     def _versions(self, node_id: int, version: int, body: bytes) -> bytes:
-        if version >= _WITH_IDENTITY:
+        if _WITH_IDENTITY <= version <= self.newest_api_versions:
             # Behind the header's tags: two compact strings, then a compact cluster id and the node id (KIP-1242).
             wanted = struct.unpack(">i", body[-5:-1])[0]
             same = self.cluster_id.encode() in body and wanted == node_id
@@ -94,6 +94,9 @@ class Simulated:
             _DESCRIBE_CONFIGS: 1,
             _SASL_AUTHENTICATE: 1,
         }
+        if version > self.newest_api_versions:
+            # As version 0 (KIP-511).
+            return struct.pack(">hihhh", _UNSUPPORTED_VERSION, 1, _API_VERSIONS, 0, self.newest_api_versions)
         if version:
             return b"\0\0\x01" + struct.pack(">i", 0) + b"\0"
         return struct.pack(">hi", 0, len(newest)) + b"".join(
