@@ -60,6 +60,12 @@ def answer(connection: socket.socket) -> None:
         connection.sendall(struct.pack(">i", 4 + len(_KNOWS)) + request[4:8] + _KNOWS)
 
 
+def hang(connection: socket.socket) -> None:
+    """A broker whose answers are lost."""
+    while connection.recv(4096):
+        pass
+
+
 def hang_up(_: socket.socket) -> None:
     """A gateway without a broker."""
 
@@ -111,11 +117,15 @@ def shows(certificate: str) -> dict[str, str]:
 
 
 def seen(
-    server: Server | None, cluster: Cluster, name: str = NAME, talk: Callable[[socket.socket], None] = answer
+    server: Server | None,
+    cluster: Cluster,
+    name: str = NAME,
+    talk: Callable[[socket.socket], None] = answer,
+    patience: float = PATIENCE,
 ) -> EndpointProbe:
     async def probe(endpoint: Endpoint) -> EndpointProbe:
         deadline = asyncio.get_running_loop().time() + 2 * PATIENCE
-        prober = Prober(client_side(cluster), PATIENCE, deadline, asyncio.Semaphore(1))
+        prober = Prober(client_side(cluster), patience, deadline, asyncio.Semaphore(1))
         return await prober.probe(endpoint, name, until="versions")
 
     with listening(server, talk) as endpoint:
@@ -208,6 +218,14 @@ def test_versions(versions: str, outcome: str) -> None:
     assert tls.outcome == outcome
     if outcome == "failed":
         assert "PROTOCOL" in tls.detail
+
+
+def test_the_wait_for_the_first_answer_is_no_time_of_the_handshake() -> None:
+    """The next tries wait as long as the slowest stage that worked, so the time would run out."""
+    probe = seen(Server(), client(), talk=hang, patience=0.5)
+    tries = {each.stage: each for each in probe.tries}
+    assert tries["tls"].largest < tries["versions"].largest
+    assert (tries["versions"].made, set(tries["versions"].faults)) == (3, {"silent"})
 
 
 def test_a_plain_listener_is_told_from_a_gateway_without_a_broker() -> None:
