@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from brokernat.address import Endpoint
+from brokernat.address.host import as_ip
 from brokernat.config import Cluster
 from brokernat.doctor.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.discovery.matching import Swept, undecided
@@ -33,7 +34,7 @@ _AT_ONCE, _PROBES = 128, 16
 _STEP, _TOUCH = 5.0, 2.0
 
 
-_MOST_CONNECTIONS, _MOST = 512, 16
+_MOST_CONNECTIONS, _MOST, _MOST_NAMES = 512, 16, 256
 _LOOPBACK = tuple(f"127.0.0.{number}" for number in range(2, 2 + _MOST))
 
 
@@ -85,6 +86,7 @@ def sweep(
             again = runner.run(probing.probes(withheld, {}))
             known = {probe.endpoint: probe for probe in again}
             probes = tuple(known.get(probe.endpoint, probe) for probe in probes)
+        probes += runner.run(probing.by_other_names(probes))
     one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
     return Swept(evidence, probes, one_source)
 
@@ -191,6 +193,19 @@ class Candidates:
         names = probe.tls.names
         name = next((broker.host for broker in self.brokers if covers(names, broker.host)), None)
         return probe if name is None else await self.late.probe(Endpoint.parse(probe.endpoint), name)
+
+    async def by_other_names(self, probes: Sequence[EndpointProbe]) -> tuple[EndpointProbe, ...]:
+        """Nodes that no probe met, behind candidates that answered in TLS: a gateway may choose by the name (SNI)."""
+        met = {probe.identity.node_id for probe in probes if probe.identity is not None}
+        unmet = [broker for broker in self.brokers if broker.node_id not in met and as_ip(broker.host) is None]
+        gateways = dict.fromkeys(Endpoint.parse(probe.endpoint) for probe in probes if probe.answers and probe.tls)
+        asked = [(broker, gateway) for broker in unmet for gateway in gateways][:_MOST_NAMES]
+        found = await asyncio.gather(*(self.late.probe(gateway, broker.host) for broker, gateway in asked))
+        return tuple(
+            probe
+            for (broker, _), probe in zip(asked, found, strict=True)
+            if probe.answers and probe.identity is not None and probe.identity.node_id == broker.node_id
+        )
 
     async def _sampled(self, probe: EndpointProbe) -> EndpointProbe:
         """The same probe, with more connections if the time for bootstrap servers was not enough for them."""

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.support.balancers import BALANCERS, switched
-from tests.support.simulated_brokers import serving
+from tests.support.simulated_brokers import Simulated, serving
 
 from brokernat.address import Endpoint
 from brokernat.config import Cluster
@@ -18,6 +24,7 @@ from brokernat.doctor.evidence import EndpointProbe
 from brokernat.doctor.probes.walk import Prober
 
 TIMEOUT = 60
+TLS = Path(__file__).parents[3] / "vectors" / "tls"
 PROVEN = {"apiversions": {}, "describeconfigs": {"newest_api_versions": 4}}
 LIKELY = {"listoffsets": {"newest_api_versions": 4, "describes_configs": False}}
 
@@ -44,6 +51,53 @@ def test_every_candidate_is_looked_at_in_its_order(method: str, options: dict[st
         (method, "proven" if method in PROVEN else "likely")
     }
     assert found.silent == {"refused": 1}
+
+
+@contextmanager
+def gateway_by_name(hosts: Mapping[str, int]) -> Iterator[Endpoint]:
+    """One endpoint in TLS. It leads to the node whose advertised host the client names, else it hangs up."""
+    names: dict[int, str | None] = {}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "whole.pem", TLS / "key.pem")
+    context.sni_callback = lambda connection, name, _: names.update({id(connection): name})
+    cluster = Simulated({node_id: Endpoint(host, 9093) for host, node_id in hosts.items()})
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        node_id = hosts.get(names.get(id(writer.get_extra_info("ssl_object"))) or "")
+        with suppress(asyncio.IncompleteReadError, OSError):
+            while node_id is not None:
+                request = await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+                writer.write(cluster.answer(node_id, request) or b"")
+        writer.close()
+
+    started: Future[tuple[int, Callable[[], object]]] = Future()
+
+    async def serve() -> None:
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        async with await asyncio.start_server(talk, "127.0.0.1", 0, ssl=context) as server:
+            port = server.sockets[0].getsockname()[1]
+            started.set_result((port, lambda: loop.call_soon_threadsafe(ended.set)))
+            await ended.wait()
+
+    thread = Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    port, end = started.result()
+    try:
+        yield Endpoint("127.0.0.1", port)
+    finally:
+        end()
+        thread.join()
+
+
+def test_one_endpoint_leads_to_each_node_whose_name_it_is_given_in_tls() -> None:
+    hosts = {f"kafka-{node_id}.hq.internal": node_id for node_id in (1, 2, 3)}
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(TLS / "root.pem")}
+    client = {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "", **trust}
+    with gateway_by_name(hosts) as gateway:
+        cluster = Cluster("hq", (gateway,), client=client)
+        found = match(sweep(cluster, [gateway], TIMEOUT, server_name="kafka-2.hq.internal"))
+    assert {each.node_id: each.candidate for each in found.matched} == dict.fromkeys((1, 2, 3), str(gateway))
+    assert found.complete
 
 
 def test_nothing_is_begun_after_the_end() -> None:
