@@ -2,8 +2,8 @@ r"""Turns a line of a log into the client's original lines, and finds their time
 
 Terminals, log collectors and web pages change lines: colours, the JSON of docker, journald and logback with a whole
 stack trace in one string, syslog's `#012` for a line end, the quotes and the emphasis of Markdown. This module removes
-these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix, be cut in the middle, or hold nested JSON. Only the escapes are
-decoded, level by level.
+these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix, be cut in the
+middle, or hold nested JSON. Only the escapes are decoded, level by level.
 
 Times are printed and never compared: the order is that of the log, and the time zone is unknown. Supported are the ISO
 forms of log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, the month names of syslog
