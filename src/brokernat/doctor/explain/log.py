@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import Tells
-from brokernat.doctor.explain.log_text import timestamp, unwrapped
+from brokernat.doctor.explain.log_text import timestamp, unwrapped, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.text import printable
@@ -138,6 +138,10 @@ class _Reader:
                 self._continue(text)
             shown = text.strip()
             match = match_line(shown)
+            if match is None and ("`" in shown or "*" in shown or " _" in shown):
+                plain = without_emphasis(shown)
+                match = match_line(plain)
+                shown = plain if match else shown
             if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])

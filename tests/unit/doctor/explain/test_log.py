@@ -192,3 +192,12 @@ def test_what_healthy_programs_print_is_told_where_it_says_more() -> None:
     for other, told in ((wrapper, True), (fault, False)):
         keys = {each.match.known.key for each in explain_log([f"{calm}\n", f"{other}\n"]).explained}
         assert ("broker-no-controller-leader" in keys) == told
+
+
+def test_marks_of_a_web_page_do_not_hide_a_line() -> None:
+    dead = "Connection to node -1 could not be established. Broker may not be available."
+    for pasted in (f"**{dead}**", f"> {dead}", f"`{dead}`", dead.replace("-1", "`-1`"), dead.replace("node", "_node_")):
+        assert [each.match.known.key for each in explain_log([f"{pasted}\n"]).explained] == ["java-no-connection"]
+    start = "> ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)\n"
+    quoted = explain_log([start, "> java.lang.IllegalStateException: it broke\n"])
+    assert [each.cause for each in quoted.explained] == ["java.lang.IllegalStateException: it broke"]

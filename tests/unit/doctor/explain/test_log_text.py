@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brokernat.doctor.explain.log_text import timestamp, unwrapped
+from brokernat.doctor.explain.log_text import timestamp, unwrapped, without_emphasis
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,46 @@ from brokernat.doctor.explain.log_text import timestamp, unwrapped
 )  # fmt: skip
 def test_forms(line: str, lines: list[str]) -> None:
     assert unwrapped(line) == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("WARN **Connection to node -1** could not", "WARN Connection to node -1 could not"),
+        ("**2026-11-21 18:32:05 WARN x", "2026-11-21 18:32:05 WARN x"),
+        ("and its end**", "and its end"),
+        ("_sasl_ssl://broker:9093/bootstrap: failed_", "sasl_ssl://broker:9093/bootstrap: failed"),
+        ("*the whole line*", "the whole line"),
+        ("`Unable to connect`", "Unable to connect"),
+        ("```Unable to connect", "Unable to connect"),
+        ("Unable to connect```", "Unable to connect"),
+        ("> Caused by: x", "Caused by: x"),
+        ("> > \tat x(Y.java:1)", "\tat x(Y.java:1)"),
+        (">>> **%3|FAIL| x**", "%3|FAIL| x"),
+        # What clients write themselves stays.
+        ("** Reason for termination ==", "** Reason for termination =="),
+        ('password "********"', 'password "********"'),
+        ("No `meta.properties` found in ", "No `meta.properties` found in "),
+        ("cannot reach channel `orders`", "cannot reach channel `orders`"),
+        ("/a/**/b and c/**", "/a/**/b and c/**"),
+        ("__consumer_offsets-12 is offline", "__consumer_offsets-12 is offline"),
+        ("a -> b", "a -> b"),
+    ],
+)
+def test_marks_of_markdown(line: str, text: str) -> None:
+    assert unwrapped(line) == [text]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("Connection to node `-1` could not", "Connection to node -1 could not"),
+        ("ERROR __Connection__ to _node -1_ could *not*", "ERROR Connection to node -1 could not"),
+        ("topic __consumer_offsets of my_app_2", "topic __consumer_offsets of my_app_2"),
+    ],
+)
+def test_emphasis_in_the_middle(line: str, text: str) -> None:
+    assert without_emphasis(line) == text
 
 
 def test_json_in_json_in_json() -> None:
