@@ -65,9 +65,10 @@ class ProbedEndpoint(Place):
 
     @property
     def removable(self) -> bool:
-        """Whether it is a bootstrap server that clients do not need: another one answers, and so does every node."""
+        """Whether it is a bootstrap server that clients do not need: another one answers, and no node fails."""
         others = (probe for probe in self.evidence.bootstraps if probe.endpoint != self.probe.endpoint)
-        return self.path is None and any(map(_answers, others)) and all(path.answers for path in self.evidence.paths)
+        nodes = (place_of(path, self.evidence) for path in self.evidence.paths)
+        return self.path is None and any(each.answers for each in others) and all(map(_works_for_clients, nodes))
 
     def bootstraps_past(self, stage: Stage) -> bool:
         """Whether this client passes a stage at a bootstrap server with its configuration."""
@@ -278,17 +279,14 @@ def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """Advice for the only node that fails, if it refuses connections as during a restart."""
     attempts = path.probe.attempts if path.probe is not None else ()
     refused = bool(attempts) and all(each.outcome == "refused" and not each.icmp for each in attempts)
-    others: list[BrokerPath | EndpointProbe] = [
-        *(each for each in evidence.paths if each is not path),
-        *evidence.bootstraps,
-    ]
-    if not refused or is_loopback(path.broker.host) or not all(map(_answers, others)):
+    others = [each for each in places(evidence) if each.subject != node(path)]
+    if not refused or is_loopback(path.broker.host) or not all(map(_works_for_clients, others)):
         return ()
     return (f"if node {path.broker.node_id} is just restarting, run the doctor again",)
 
 
-def _answers(each: BrokerPath | EndpointProbe) -> bool:
-    return each.answers
+def _works_for_clients(place: Place) -> bool:
+    return place.failure is None or place.failure.doubt
 
 
 def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:

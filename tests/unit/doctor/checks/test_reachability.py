@@ -220,6 +220,9 @@ def test_a_node_that_refuses_while_all_others_answer_may_be_restarting() -> None
     assert RESTART in remedy(diagnose(evidence), "BN305").client
 
 
+WRONG = tuple(BrokerPath(each, reached(3 - each.node_id, each.endpoint)) for each in BROKERS[:2])
+
+
 @pytest.mark.parametrize(
     "evidence",
     [
@@ -227,8 +230,9 @@ def test_a_node_that_refuses_while_all_others_answer_may_be_restarting() -> None
         third(at("192.168.1.25", icmp="port-unreachable", reported_by="10.1.1.1")),
         replace(third(at("192.168.1.25")), bootstraps=(HEALTHY.bootstraps[0], at("192.168.1.24"))),
         WITHOUT_MAP,
+        replace(third(at("192.168.1.25")), paths=(*WRONG, third(at("192.168.1.25")).paths[2])),
     ],
-    ids=["no-answer", "firewall", "another-one-too", "all"],
+    ids=["no-answer", "firewall", "another-one-too", "all", "others-are-exchanged"],
 )
 def test_it_is_not_restarting(evidence: Evidence) -> None:
     assert "restarting" not in str(diagnose(evidence).findings)
