@@ -12,7 +12,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, on
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind, neighbours, network
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind, neighbours, network
 from brokernat.errors import Finding
 
 
@@ -342,7 +342,11 @@ def _attempts(evidence: Evidence) -> Iterator[Attempt]:
 
 
 def _network_of(lost: Attempt) -> tuple[object, str, str]:
-    return network(lost.address), lost.icmp, lost.reported_by
+    return _network(lost.address), lost.icmp, lost.reported_by
+
+
+def _network(place: str) -> object:
+    return place if address(place) is None else network(place)
 
 
 @once
@@ -357,7 +361,7 @@ def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], lis
 @once
 def _networks_met(evidence: Evidence) -> set[object]:
     """The networks of addresses to which there is a route."""
-    return {network(each.address) for each in _attempts(evidence) if each.outcome != "unreachable"}
+    return {_network(each.address) for each in _attempts(evidence) if each.outcome != "unreachable"}
 
 
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:

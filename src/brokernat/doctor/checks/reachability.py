@@ -67,7 +67,7 @@ def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
         return Remedy((*routes, *remove), host_advice(probed.probe))
     if _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the broker, tunnel or forward there"
-        return Remedy((start, "or correct the endpoint in `bootstrap_servers`", *remove))
+        return Remedy((start, "if another one is meant, correct the endpoint in `bootstrap_servers`", *remove))
     opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
     return Remedy((opened, *remove), ("check that the broker or the gateway runs and listens at this port",))
 

@@ -150,6 +150,11 @@ def test_a_machine_in_the_network_of_brokers_that_answer_has_no_wrong_bridge() -
     assert "`ip route get 192.168.1.25`" in str(remedy(found, "BN302").client)
 
 
+def test_evidence_of_a_changed_file_may_have_any_text_as_address() -> None:
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, at("nonsense", "unreachable", reported_by="x"))))
+    assert codes(found) == {"BN103"}
+
+
 def test_names_with_ipv6_addresses_only_on_a_machine_without_ipv6() -> None:
     lost = (name(f"b-{n}.hq.example", Attempt(f"fd20:30::{n}", "unreachable")) for n in (1, 2))
     found = diagnose(behind_names(*lost))
