@@ -202,6 +202,8 @@ def advertising(*brokers: Advertised) -> Evidence:
     return replace(WITHOUT_MAP, bootstraps=(replace_words(FIRST, brokers=brokers),), paths=paths, replicas=None)
 
 
+PAGE = {"addresses": ("172.10.1.80",), "attempts": (Attempt("172.10.1.80", "refused"),)}
+NAMED = tuple(Advertised(n, f"kafka-{n}.kafka.svc", 9092) for n in (1, 2))
 SITUATIONS: tuple[Evidence, ...] = (
     replace(WITHOUT_MAP, files=FILES),
     LOGIN,
@@ -211,6 +213,8 @@ SITUATIONS: tuple[Evidence, ...] = (
     SPARK,
     advertising(SELF, INSIDE, NOTHING, TWICE),
     advertising(*UNLIKE),
+    replace(advertising(*NAMED), paths=tuple(BrokerPath(each, server(each.host, **PAGE)) for each in NAMED)),
+    replace(advertising(INSIDE), paths=(BrokerPath(INSIDE, server(INSIDE.host, attempts=(), dns_error="unknown")),)),
     replace(WITHOUT_MAP, paths=tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)),
     replace(WITHOUT_MAP, bootstraps=(FIRST, replace_words(FIRST, endpoint="b:1", brokers=UNLIKE))),
     replace(WITHOUT_MAP, bootstraps=(FIRST, replace_words(FIRST, endpoint="b:1", brokers=BROKERS[:2]))),

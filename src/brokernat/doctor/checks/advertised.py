@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
     node,
+    own_address,
     place_of,
     proven_line,
     reached_listeners,
@@ -75,8 +76,14 @@ def other_private_network(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if path.direct is not None and path.direct.connected:
             continue
+        if path.probe is not None and path.probe.connected and path.probe.speaks not in ("http", "ssh", "other"):
+            # It is reached, and fails for another reason.
+            continue
         if str(network(path.broker.host)) not in outside:
             message = f"a private address, in another network than the bootstrap servers ({', '.join(sorted(outside))})"
+            attempts = path.probe.attempts if path.probe is not None else ()
+            if own := next((own for each in attempts if (own := own_address(evidence, each))), None):
+                message = f"a private address, and this machine itself has an address in that network ({own})"
             remedy = remedy_for(evidence, path)
             yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
 
@@ -86,16 +93,28 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker advertises a name that only its own network knows.
 
     Cause: The brokers advertise names ({subjects}) that only their own network knows.
-    What: the advertised name has one label, ends in `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or is
-    a container's id; and the node does not answer here.
+    What: the advertised name does not resolve here, nor does another one of its domain. It has one label, ends in
+    `.svc`, `.internal`, `.local`, `.cluster.local` or the like, or is a container's id.
     Why: Docker, Kubernetes and cloud providers give hosts such names, and other networks do not resolve them.
     Remedy: add a rule to the address map; or add a listener that advertises a name that resolves here.
     """
+    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
+    # The name server knows other names of these domains.
+    resolved = (probe.endpoint.rpartition(":")[0] for probe in probes if probe.addresses and probe.hosts_entry is None)
+    domains = set(map(_domain, resolved)) - {""}
     for path in evidence.paths:
-        if not path.rule and inside_name(path.broker.host) and not path.answers:
+        met = path.probe or path.direct
+        resolves = met is not None and bool(met.addresses)
+        known = resolves or _domain(path.broker.host) in domains
+        if not path.rule and inside_name(path.broker.host) and not known:
             message = "usually only the brokers' own network resolves this name"
             remedy = remedy_for(evidence, path)
             yield warning(node(path), message, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _domain(host: str) -> str:
+    """The name without its first label; empty for an address and for a name of one label."""
+    return "" if address(host.strip("[]")) is not None else host.lower().rstrip(".").partition(".")[2]
 
 
 @check("BN204", Need.METADATA, explains=("BN301", "BN302"))

@@ -17,7 +17,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, inside_name, is_loopback
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind
 
 
 @check("BN102", explains=("BN305",))
@@ -33,6 +33,8 @@ def bootstrap_name(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in bootstrap_servers(evidence):
         if probed.probe.dns_error and not _unanswered(probed):
             fix = "correct the name in `bootstrap_servers`, or use an address that is reachable from here"
+            if probed.removable:
+                fix += "; if no broker has the name any more, remove it"
             message = "the name does not resolve on this machine"
             yield finding(probed.severity, probed, message, (probed.probe.dns_error,), client=fix)
 
@@ -131,6 +133,56 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = "remove the addresses that do not work from DNS or from the hosts file"
             message = "some addresses of the name accept no connection"
             yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
+
+
+@check(
+    "BN316",
+    Need.METADATA,
+    explains=("BN104", "BN203", "BN302", "BN308", "BN309", "BN310", "BN315", "BN401"),
+)
+def one_address_for_all_names(evidence: Evidence) -> Iterator[CheckFinding]:
+    """All advertised names have one address.
+
+    Cause: The name server of this machine does not know the names of {subjects}{reason}.
+    What: all advertised names resolve to the same single address, some of them with the same port, and no broker
+    answers at that address. Only clients without TLS are checked, because a gateway may select the broker by the TLS
+    server name.
+    Why: the name server of a provider or of a company answers every unknown name with the address of its own page
+    (wildcard DNS). The brokers' names are known in their own network only.
+    Remedy: add rules to the address map; or use a name server that knows the names.
+    """
+    named = [each for each in dialled_nodes(evidence) if each.path.rule is None and _is_name(each)]
+    hosts = {each.host.lower().rstrip(".") for each in named}
+    ports = {each.path.broker.port for each in named}
+    found = {each.probe.addresses for each in named}
+    if len(hosts) <= len(ports) or len(found) != 1 or any(each.probe.hosts_entry for each in named):
+        return
+    (addresses,) = found
+    if len(addresses) != 1 or evidence.security_protocol.endswith("SSL") or _has_a_broker(addresses[0], evidence):
+        return
+    for probed in named:
+        advice = remedy_for(evidence, probed.path)
+        compare = "compare `getent hosts no-such-name.example`: the name server may answer every name with this address"
+        known = known_kind(probed.host) or ("", "advertise names that the clients' name server knows")
+        remedy = Remedy((compare, *advice.client), (known[1],), advice.rules)
+        message = f"it returns {addresses[0]} for all of them, and no broker answers there"
+        yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _is_name(probed: ProbedEndpoint) -> bool:
+    return address(probed.host) is None and not is_loopback(probed.host)
+
+
+def _has_a_broker(place: str, evidence: Evidence) -> bool:
+    """Whether Kafka answers at any endpoint of this address."""
+    probes = [
+        *evidence.bootstraps,
+        *(path.probe for path in evidence.paths),
+        *(each.probe for each in evidence.listeners),
+    ]
+    return any(
+        place in each.addresses and each.speaks in ("kafka", "controller") for each in probes if each is not None
+    )
 
 
 @check("BN306", explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"))

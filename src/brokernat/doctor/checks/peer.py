@@ -226,7 +226,9 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             message = "some tries failed, a later one worked"
             lost = "check whether the path loses packets or limits connections"
-            if any(each.stage != "connect" and not {"closed", "reset"}.isdisjoint(each.faults) for each in mixed):
+            if any("refused" in each.faults for each in mixed):
+                lost = "check whether a firewall or a balancer there rejects some connections, or the broker restarted"
+            elif any(each.stage != "connect" and not {"closed", "reset"}.isdisjoint(each.faults) for each in mixed):
                 lost = "check whether a load balancer there has a dead member, or something limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
 

@@ -10,9 +10,9 @@ from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
+from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, known_kind
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind, neighbours, network
 from brokernat.errors import Finding
 
 
@@ -67,6 +67,13 @@ class ProbedEndpoint(Place):
             fix += "; with rules, their certificate must contain the advertised names too"
         own = "advertise the endpoints of the proxy of the bootstrap servers, on a separate listener"
         return Remedy((fix,), (own,), proven_line(self.evidence, self.path))
+
+    @property
+    def removable(self) -> bool:
+        """Whether it is a bootstrap server that clients do not need: another one answers, and no node fails."""
+        others = (probe for probe in self.evidence.bootstraps if probe.endpoint != self.probe.endpoint)
+        nodes = (place_of(path, self.evidence) for path in self.evidence.paths)
+        return self.path is None and any(each.answers for each in others) and all(map(_works_for_clients, nodes))
 
     def bootstraps_past(self, stage: Stage) -> bool:
         """Whether this client passes a stage at a bootstrap server with its configuration."""
@@ -240,16 +247,51 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
             client = (*instead, known, *unmapped_advice(evidence, rules))
             return Remedy(client, (f"check that node {path.broker.node_id} advertises the right name",), rules)
-        failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
-        what = f"node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
-        if failing > _FEW:
-            what = "these nodes run, and that a listener or a forward is at each advertised endpoint"
-        client = (*instead, *route_advice(path.probe), *unmapped_advice(evidence, rules))
-        return Remedy(client, (f"check that {what}",), rules)
+        routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
+        client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
+        return Remedy(client, _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    client = (*instead, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
+    routes = route_advice(evidence, path.probe)
+    client = (*instead, *routes, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
     return Remedy(client, () if instead else (broker,), rules)
+
+
+def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The brokers' side for a node that accepts no connection, if other nodes do. Without a route it is not known
+    whether the node runs.
+    """
+    attempts = path.probe.attempts if path.probe is not None else ()
+    if path.probe is not None and path.probe.connected:
+        return ()
+    if attempts and all(each.outcome == "unreachable" for each in attempts):
+        return host_advice(path.probe)
+    failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
+    if failing > _FEW:
+        return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
+    return (
+        f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}",
+    )
+
+
+def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+    """The brokers' side if the last router reports that the host does not answer."""
+    attempts = probe.attempts if probe is not None else ()
+    return tuple(f"check that the host {each.address} is up" for each in attempts if each.icmp == "host-unreachable")
+
+
+def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """Advice for the only node that fails, if it refuses connections as during a restart."""
+    attempts = path.probe.attempts if path.probe is not None else ()
+    refused = bool(attempts) and all(each.outcome == "refused" and not each.icmp for each in attempts)
+    others = [each for each in places(evidence) if each.subject != node(path)]
+    if not refused or is_loopback(path.broker.host) or not all(map(_works_for_clients, others)):
+        return ()
+    return (f"if node {path.broker.node_id} is just restarting, run the doctor again",)
+
+
+def _works_for_clients(place: Place) -> bool:
+    return place.failure is None or place.failure.doubt
 
 
 def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
@@ -261,14 +303,70 @@ def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
             yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
 
 
-def route_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
-    """Advice if this machine has no route; a router without a route sends ICMP."""
-    own = [] if probe is None else [each for each in probe.attempts if each.outcome == "unreachable" and not each.icmp]
-    return tuple(f"check `ip route get {each.address}`: {_no_route(each.address)}, or the host is off" for each in own)
+def route_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
+    """Advice if this machine or a router has no route; addresses of one network share a line."""
+    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
+    return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
 
 
-def _no_route(to: str) -> str:
-    return "this machine may have no IPv6" if ":" in to else "a route or a VPN of this machine may be missing"
+def _unrouted(attempt: Attempt) -> bool:
+    return attempt.outcome == "unreachable" and not attempt.rejected
+
+
+def _route_line(evidence: Evidence, lost: Attempt) -> str:
+    alike = _unrouted_addresses(evidence)[_network_of(lost)]
+    hosts = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
+    if lost.icmp:
+        said = (
+            f"router {lost.reported_by} sends ICMP {lost.icmp}" if lost.reported_by else f"ICMP {lost.icmp} comes back"
+        )
+        return f"check the route or the VPN to {hosts}, and the firewalls on the path: {said}"
+    command = f"`ip route get {alike[0]}`"
+    if own := own_address(evidence, lost):
+        bridge = f"this machine itself has the address {own} in the network of {hosts}, perhaps a bridge of Docker"
+        return f"{bridge}: packets then do not leave it. Check {command}, and give the bridge another subnet"
+    off = "the host is off" if len(alike) == 1 else "the hosts are off"
+    missing = "a route or a VPN of this machine may be missing, its firewall may reject the packets"
+    return f"check {command}: {'this machine may have no IPv6' if ':' in lost.address else missing}, or {off}"
+
+
+def own_address(evidence: Evidence, lost: Attempt) -> str | None:
+    """This machine's address in the network of an address that it has no route to, if nothing of that network answers.
+
+    It is then probably not the network of the brokers, but another one with the same addresses on this machine.
+    """
+    own = lost.reported_by
+    if not _unrouted(lost) or lost.icmp or not own or not neighbours(own, lost.address):
+        return None
+    return None if network(own) in _networks_met(evidence) else own
+
+
+def _attempts(evidence: Evidence) -> Iterator[Attempt]:
+    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
+    return (each for probe in probes for each in probe.attempts)
+
+
+def _network_of(lost: Attempt) -> tuple[object, str, str]:
+    return _network(lost.address), lost.icmp, lost.reported_by
+
+
+def _network(place: str) -> object:
+    return place if address(place) is None else network(place)
+
+
+@once
+def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], list[str]]:
+    """The addresses without a route, by network and reporting router."""
+    found: dict[tuple[object, str, str], dict[str, None]] = {}
+    for each in filter(_unrouted, _attempts(evidence)):
+        found.setdefault(_network_of(each), {})[each.address] = None
+    return {key: [*addresses] for key, addresses in found.items()}
+
+
+@once
+def _networks_met(evidence: Evidence) -> set[object]:
+    """The networks of addresses to which there is a route."""
+    return {_network(each.address) for each in _attempts(evidence) if each.outcome != "unreachable"}
 
 
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:

@@ -10,16 +10,19 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    host_advice,
     known_line,
     node,
+    place_of,
     probed_endpoints,
     reached_listeners,
     remedy_for,
+    restart_advice,
     route_advice,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import BrokerPath, Evidence
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback, neighbours
 
@@ -56,10 +59,29 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in bootstrap_servers(evidence):
         reason = unreachable(probed.probe)
         if reason and not probed.probe.dns_error:
-            opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
-            listens = "check that the broker or the gateway runs and listens at this port"
-            remedy = Remedy(route_advice(probed.probe) or (opened,), (listens,))
-            yield finding(probed.severity, probed, reason, remedy=remedy)
+            yield finding(probed.severity, probed, reason, remedy=_remedy_of_server(probed))
+
+
+def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
+    """The remedy for a bootstrap server that accepts no connection."""
+    remove = (_REMOVE,) if probed.removable else ()
+    if routes := route_advice(probed.evidence, probed.probe):
+        return Remedy((*routes, *remove), host_advice(probed.probe))
+    if _nothing_listens(probed.probe):
+        start = f"nothing listens at {probed.probe.endpoint} of this machine: start the broker, tunnel or forward there"
+        return Remedy((start, "if another one is meant, correct the endpoint in `bootstrap_servers`", *remove))
+    opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
+    return Remedy((opened, *remove), ("check that the broker or the gateway runs and listens at this port",))
+
+
+def _nothing_listens(probe: EndpointProbe) -> bool:
+    """Whether nothing listens at a port of this machine."""
+    return bool(probe.attempts) and all(
+        is_loopback(each.address) and each.outcome == "refused" and not each.icmp for each in probe.attempts
+    )
+
+
+_REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: clients work without it"
 
 
 @check("BN302", Need.METADATA, explains=("BN103", "BN202", "BN203"))
@@ -84,6 +106,9 @@ def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose advertised name resolves to addresses that accept no connection."""
     if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
         return ()
+    attempts = probed.probe.attempts
+    if all(":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts):
+        return ("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",)
     leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
     return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
 
@@ -98,6 +123,10 @@ def reached_by_map(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: none is needed; every client of this cluster needs the map.
     """
     for path in evidence.paths:
+        failure = place_of(path, evidence).failure
+        if failure is not None and failure.stage in ("identity", "cluster", "metadata") and not failure.doubt:
+            # Another node, cluster or listener answers.
+            continue
         if path.rule and path.direct and path.probe and path.probe.answers and unreachable(path.direct):
             seen = (f"advertised: {unreachable(path.direct)}", f"rule: {path.rule}")
             yield info(node(path), "reached through the address map only", seen)
@@ -116,14 +145,30 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule and reason:
             right = known_line(evidence, path)
+            if _nothing_listens(probed.probe):
+                message = f"the rule leads to {probed.probe.endpoint}, and nothing listens at that port of this machine"
+                remedy = Remedy(tuple(_start_it(probed)), rules=right)
+                yield error(probed, message, (f"rule: {path.rule}", reason), remedy=remedy)
+                continue
             fix = [f"correct the rule `{path.rule}`{_or_before(path, right)}"]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 seen.append(f"{path.broker.endpoint} accepts connections from here")
                 fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
             forward = "check that the forward to this node exists and that the node runs"
-            remedy = Remedy(tuple(fix), () if right else (forward,), right)
+            routes, restart = route_advice(evidence, probed.probe), restart_advice(evidence, path)
+            remedy = Remedy((*routes, *fix, *restart), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+
+
+def _start_it(probed: ProbedEndpoint) -> Iterator[str]:
+    """Advice for rules that lead to ports of this machine where nothing listens."""
+    ruled = [each.probe for each in dialled_nodes(probed.evidence) if each.path.rule]
+    ends = [*dict.fromkeys(each.endpoint for each in ruled if _nothing_listens(each))]
+    named = ", ".join(ends[:_SHOWN]) + (f" and {len(ends) - _SHOWN} more" if len(ends) > _SHOWN else "")
+    yield f"nothing listens at {named} of this machine: start the tunnel or the forward there"
+    if any(each.connected and all(map(is_loopback, each.addresses)) for each in ruled) and probed.path is not None:
+        yield f"if it runs at another port, correct the rule `{probed.path.rule}`"
 
 
 def _or_before(path: BrokerPath, right: Sequence[str]) -> str:
@@ -149,12 +194,15 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         end, attempts = probed.probe.endpoint, probed.probe.attempts
         instead = reached_listeners(evidence) if probed.path is not None else ()
-        opened = f"open {end} for this machine, as the endpoints that answer are"
+        opened = [
+            f"open {end} for this machine, as the endpoints that answer are",
+            *([_REMOVE] if probed.removable else []),
+        ]
         has_rule = probed.path is not None and bool(probed.path.rule)
         proven = known_line(evidence, probed.path) if probed.path is not None else ()
         forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
         broker = (f"allow {end} in the firewall", *([forward] if has_rule else ()))
-        remedy = Remedy((*instead, opened), broker, () if has_rule else proven)
+        remedy = Remedy((*instead, *opened), broker, () if has_rule else proven)
         severity = probed.severity
         rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):

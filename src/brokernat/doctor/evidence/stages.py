@@ -119,7 +119,8 @@ class Attempt:
     """TCP connections to one address of a name, until one was accepted or the tries were used up.
 
     `icmp` is the ICMP error of a router or of the host (`admin-prohibited` from a firewall), `reported_by` is its
-    sender. `refused` without `icmp` is a TCP reset: nothing listens there.
+    sender. `refused` without `icmp` is a TCP reset: nothing listens there. `unreachable` with `reported_by` and without
+    `icmp`: this machine has that address itself and sends from it, and the host or the next router does not answer.
     """
 
     address: str

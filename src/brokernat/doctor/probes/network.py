@@ -59,6 +59,7 @@ _ICMP = {
     (_BY_ICMP6, 1, 5): "admin-prohibited",
     (_BY_ICMP6, 1, 6): "net-unreachable",
 }
+_NO_ROUTE = ("net-unreachable", "host-unreachable")
 
 
 async def resolve(host: str, port: int, patience: float, *, canonical: bool = False) -> NameLookup:
@@ -126,17 +127,24 @@ def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
 
 
 async def connect(
-    address: str, port: int, patience: float, *, tries: int = 1, source: str | None = None
+    address: str,
+    port: int,
+    patience: float,
+    *,
+    tries: int = 1,
+    source: str | None = None,
+    faults: list[Outcome] | None = None,
 ) -> tuple[Attempt, Streams | None]:
     """A TCP connection, to be closed by the caller.
 
     If a try gets no answer, the next one starts beside it from another local port, so all tries take no longer than
     one. This distinguishes a lost packet, or a balancer with a dead target, from a firewall that drops all packets. Of
-    the tries without an answer only those before the one that worked have failed. `source` is the local address.
+    the tries without an answer only those before the one that worked have failed. `source` is the local address. The
+    outcome of each failed try is appended to `faults`.
     """
     clock = asyncio.get_running_loop()
     end, waiting = clock.time() + patience, dict[asyncio.Task[tuple[Attempt, Streams | None]], int]()
-    made = failed = 0
+    made, failed = 0, [] if faults is None else faults
     last = Attempt(address, "timeout", f"no answer within {patience:g} s")
     try:
         while True:
@@ -151,11 +159,12 @@ async def connect(
                 number = waiting.pop(each)
                 attempt, streams = each.result()
                 if streams is not None:
-                    failed += sum(other < number for other in waiting.values())
-                    return replace(attempt, made=failed + 1, failed=failed), streams
-                last, failed = attempt, failed + 1
+                    failed += ["timeout"] * sum(other < number for other in waiting.values())
+                    return replace(attempt, made=len(failed) + 1, failed=len(failed)), streams
+                last = attempt
+                failed.append(attempt.outcome)
             if done and made < tries:
-                await asyncio.sleep(min(_PAUSE * failed, max(0.0, end - clock.time())))
+                await asyncio.sleep(min(_PAUSE * len(failed), max(0.0, end - clock.time())))
     finally:
         for each in waiting:
             each.cancel()
@@ -190,6 +199,9 @@ async def _connect(address: str, port: int, patience: float, source: str | None)
         return Attempt(address, "timeout", f"no answer within {patience:.2g} s"), None
     except OSError as error:
         icmp, sender = _icmp_of(own)
+        if icmp in _NO_ROUTE and sender not in ("", address) and sender == own.getsockname()[0]:
+            # Linux sends this ICMP message to itself if the next hop, or the host in its own network, does not answer.
+            icmp = ""
         own.close()
         outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
         # asyncio replaces `strerror` with its own text.

@@ -39,7 +39,7 @@ from brokernat.doctor.evidence import (
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.identity import Leadership, identify, identify_again, sampled, samples, settled
 from brokernat.doctor.probes.metadata import advertised
-from brokernat.doctor.probes.network import TRIES, Streams, connect, resolve
+from brokernat.doctor.probes.network import TRIES, Outcome, Streams, connect, resolve
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, client_refused, shake_hands
@@ -289,15 +289,17 @@ class Walk:
         again = [self.address] if self.address is not None else self._taking[:1]
         clock = asyncio.get_running_loop()
 
-        async def timed(address: str) -> tuple[Attempt, Streams | None, float]:
-            begun = clock.time()
-            attempt, streams = await connect(address, port, patience, tries=self.tries, source=self.source)
-            return attempt, streams, clock.time() - begun
+        async def timed(address: str) -> tuple[Attempt, Streams | None, list[tuple[float, str]]]:
+            begun, faults = clock.time(), list[Outcome]()
+            attempt, streams = await connect(
+                address, port, patience, tries=self.tries, source=self.source, faults=faults
+            )
+            seconds = clock.time() - begun
+            return attempt, streams, [(seconds, each) for each in (*faults, *(() if streams is None else ("ok",)))]
 
         tried = await asyncio.gather(*map(timed, again or self.found["resolve"].addresses))
-        for attempt, streams, seconds in tried:
-            failed = [(seconds, attempt.outcome if streams is None else "timeout")] * attempt.failed
-            self.log["connect"] += [*failed, *([] if streams is None else [(seconds, "ok")])]
+        for attempt, streams, outcomes in tried:
+            self.log["connect"] += outcomes
             if streams is None:
                 continue
             if self._streams is None:

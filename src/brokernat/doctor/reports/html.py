@@ -26,7 +26,7 @@ from brokernat.doctor.reports.summary import (
     endpoints_by_listener,
     errors_and_warnings,
     probe_results,
-    remedy_of,
+    remedies_of_causes,
     verdict,
     worst,
 )
@@ -51,7 +51,7 @@ def html_page(diagnosis: Diagnosis) -> str:
         facts=tuple(_facts(diagnosis)),
         verdict=verdict(diagnosis),
         worst=worst(diagnosis),
-        causes=tuple((cause, remedy_of(diagnosis.of_cause(cause))) for cause in diagnosis.causes),
+        causes=tuple(remedies_of_causes(diagnosis)),
         entrances=diagnosis.evidence.bootstraps,
         wide=wide(drawn, apart),
         tall=tall(drawn, apart),

@@ -251,6 +251,16 @@ def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     return Remedy().and_also(finding.remedy for finding in findings)
 
 
+def remedies_of_causes(diagnosis: Diagnosis) -> Iterator[tuple[Cause, Remedy]]:
+    """Each root cause with its remedy, without the lines of earlier ones unless it has no others."""
+    said = Remedy()
+    for cause in diagnosis.causes:
+        remedy = remedy_of(diagnosis.of_cause(cause))
+        rest = remedy.without(said)
+        yield cause, rest if any(rest.sides) else remedy
+        said = said.and_also([remedy])
+
+
 def _group(findings: list[CheckFinding], said: Remedy) -> CodeGroup:
     statements: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for finding in findings:

@@ -20,7 +20,7 @@ from brokernat.doctor.reports.summary import (
     errors_and_warnings,
     named_and_counted,
     probe_results,
-    remedy_of,
+    remedies_of_causes,
     verdict,
     worst,
 )
@@ -59,8 +59,7 @@ def _causes(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     for number, cause in enumerate(diagnosis.causes, 1):
         name = f"root cause {number} of {len(diagnosis.causes)}: " if several else "root cause: "
         yield from folded(f"{cause.sentence} [{cause.code}]", width, name, "  ")
-    for cause in diagnosis.causes:
-        remedy = remedy_of(diagnosis.of_cause(cause))
+    for cause, remedy in remedies_of_causes(diagnosis):
         sides = (
             ("on the client's side", remedy.client),
             ("rules for the client's address map", remedy.rules),

@@ -21,7 +21,7 @@ from brokernat.doctor.evidence import (
     Transfer,
 )
 from brokernat.doctor.finding import Severity
-from brokernat.doctor.host_kinds import is_loopback
+from brokernat.doctor.host_kinds import address, is_loopback
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 FIRST, *OTHERS = HEALTHY.bootstraps
@@ -41,7 +41,9 @@ def advertising(host: str, *, answers: bool, cluster_id: str = "c") -> Evidence:
     """Without a map, one broker that is bootstrapped at an address of another network."""
     broker = Advertised(1, host, 9092)
     at = replace(reached(1, broker.endpoint), brokers=(broker,), cluster_id=cluster_id)
-    path = BrokerPath(broker, at if answers else refused(broker.endpoint))
+    known = address(host) is not None or is_loopback(host)
+    away = refused(broker.endpoint) if known else probed(broker.endpoint, host, dns_error="unknown")
+    path = BrokerPath(broker, at if answers else away)
     return replace(WITHOUT_MAP, bootstraps=(replace(FIRST, brokers=(broker,)),), paths=(path,), replicas=(1,))
 
 

@@ -185,6 +185,33 @@ def test_of_tries_beside_each_other_only_those_before_the_one_that_works_failed(
     assert (attempt.made, attempt.failed) == (failed + 1, failed)
 
 
+def test_failed_tries_before_one_that_works_keep_how_they_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = iter(("refused", "unreachable", "connected"))
+
+    async def answer(address: str, port: int, patience: float, source: str | None) -> tuple[Attempt, Any]:
+        attempt = Attempt(address, next(outcomes))  # type: ignore[arg-type]
+        return attempt, (None, StreamsThatClose()) if attempt.outcome == "connected" else None
+
+    monkeypatch.setattr(network, "_connect", answer)
+
+    async def run() -> EndpointProbe:
+        prober = Prober(ClientSide(), 5.0, asyncio.get_running_loop().time() + 60, asyncio.Semaphore(1))
+        return await prober.touch(Endpoint("10.9.0.1", 9092), tries=3)
+
+    (tried,) = (each for each in asyncio.run(run()).tries if each.stage == "connect")
+    assert (tried.made, tried.failed, tried.faults) == (3, 2, ("refused", "unreachable"))
+
+
+@pytest.mark.parametrize(
+    ("sender", "icmp"), [("127.0.0.1", ""), ("192.0.2.1", "host-unreachable"), ("127.0.0.9", "host-unreachable")]
+)
+def test_this_machine_itself_is_no_router_that_reports(monkeypatch: pytest.MonkeyPatch, sender: str, icmp: str) -> None:
+    """Linux sends itself ICMP host-unreachable if nothing in its own network has the address."""
+    monkeypatch.setattr(network, "_icmp_of", lambda _: ("host-unreachable", sender))
+    attempt, _ = asyncio.run(connect("127.0.0.9", 1, 20, source="127.0.0.1"))
+    assert (attempt.icmp, attempt.reported_by) == (icmp, sender)
+
+
 class StreamsThatClose:
     @property
     def transport(self) -> StreamsThatClose:

@@ -1,0 +1,310 @@
+"""What the doctor advises where connections fail: the cause on the right side, and nothing that the evidence denies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from tests.support.endpoint_probes import probed, replace
+from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
+
+from brokernat.doctor.diagnosis import Diagnosis, diagnose
+from brokernat.doctor.evidence import (
+    Advertised,
+    ApiVersions,
+    Attempt,
+    BrokerPath,
+    EndpointProbe,
+    Evidence,
+    Login,
+    NameLookup,
+    TlsHandshake,
+    Tries,
+)
+from brokernat.doctor.finding import Remedy
+from brokernat.doctor.reports.summary import remedies_of_causes
+
+WELL = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+HEALTHY = replace(
+    WITHOUT_MAP, bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)), paths=WELL
+)
+RESTART = "if node 3 is just restarting, run the doctor again"
+
+
+def at(address: str, outcome: str = "refused", **words: str) -> EndpointProbe:
+    attempt = Attempt(address, outcome, **words)  # type: ignore[arg-type]
+    return probed(f"{address}:9092", address, (address,), attempts=(attempt,))
+
+
+def third(probe: EndpointProbe) -> Evidence:
+    """The healthy cluster of three nodes with another probe of the third."""
+    return replace(HEALTHY, paths=(*WELL[:2], replace(WELL[2], probe=replace(probe, endpoint=BROKERS[2].endpoint))))
+
+
+def behind_names(*probes: EndpointProbe) -> Evidence:
+    """Bootstrap servers that answer, and brokers that advertise names with these probes."""
+    brokers = tuple(Advertised(n, probe.name, 9092) for n, probe in enumerate(probes, 1))
+    servers = tuple(replace(reached(n, GATEWAY[n]), brokers=brokers) for n in (1, 2))
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(brokers, probes, strict=True))
+    return replace(WITHOUT_MAP, bootstraps=servers, paths=paths, replicas=tuple(each.node_id for each in brokers))
+
+
+def name(host: str, attempt: Attempt, **results: object) -> EndpointProbe:
+    probe = probed(f"{host}:9092", host, (attempt.address,), attempts=(attempt,))
+    return dataclasses.replace(probe, **results)  # type: ignore[arg-type]
+
+
+def remedy(found: Diagnosis, code: str) -> Remedy:
+    return Remedy().and_also(each.remedy for each in found.findings if each.code == code)
+
+
+def codes(found: Diagnosis) -> set[str]:
+    return {each.code for each in found.findings}
+
+
+def causes(found: Diagnosis) -> list[str]:
+    return [each.code for each in found.causes]
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        name("kafka-1.hq.internal", Attempt("10.9.0.1", "refused")),
+        name("kafka-1.hq.internal", Attempt("10.9.0.1", "connected"), tls=TlsHandshake("expired")),
+        name(
+            "kafka-1.hq.internal", Attempt("10.9.0.1", "connected"), versions=ApiVersions("ok"), sasl=Login("rejected")
+        ),
+        name("kafka-1.hq.internal", Attempt("fd00::1", "unreachable")),
+    ],
+    ids=["refused", "certificate", "login", "no-route"],
+)
+def test_a_name_that_resolves_here_is_not_known_to_the_brokers_network_only(probe: EndpointProbe) -> None:
+    assert "BN203" not in codes(diagnose(behind_names(probe)))
+
+
+def test_a_name_that_does_not_resolve_is() -> None:
+    unknown = EndpointProbe("kafka-1:9092", "kafka-1", NameLookup("unknown", detail="unknown"))
+    assert "BN203" in codes(diagnose(behind_names(unknown)))
+
+
+def test_a_short_name_is_of_no_domain() -> None:
+    known = name("gateway", Attempt("10.9.0.1", "connected"))
+    assert "BN203" in codes(diagnose(behind_names(known, probed("f3a9c2d17b4e:9092", dns_error="unknown"))))
+
+
+def test_a_name_among_others_of_its_domain_that_resolve_is_not_known_to_the_brokers_network_only() -> None:
+    known = name("kafka-1.hq.internal", Attempt("10.9.0.1", "connected"))
+    unknown = probed("kafka-2.hq.internal:9092", "kafka-2.hq.internal", dns_error="unknown")
+    found = diagnose(behind_names(known, unknown))
+    assert "BN301" in codes(found)
+    assert "BN203" not in codes(found)
+
+
+def test_a_private_address_at_which_the_node_rejects_the_login_is_reached() -> None:
+    rejecting = dataclasses.replace(at("192.168.1.25", "connected"), versions=ApiVersions("ok"), sasl=Login("rejected"))
+    evidence = third(rejecting)
+    servers = tuple(reached(n, GATEWAY[n]) for n in (1, 2))
+    found = diagnose(replace(evidence, bootstraps=servers, security_protocol="SASL_PLAINTEXT", mechanism="PLAIN"))
+    assert "BN202" not in codes(found)
+    assert not any("runs" in line for each in found.findings for line in each.remedy.broker)
+
+
+@pytest.mark.parametrize(
+    ("icmp", "up"), [("net-unreachable", ()), ("host-unreachable", ("check that the host 192.168.1.25 is up",))]
+)
+def test_a_router_without_a_route_is_no_node_that_does_not_run(icmp: str, up: tuple[str, ...]) -> None:
+    found = diagnose(third(at("192.168.1.25", "unreachable", icmp=icmp, reported_by="10.1.1.1")))
+    assert causes(found) == ["BN302"]
+    assert remedy(found, "BN302").client[0] == (
+        f"check the route or the VPN to 192.168.1.25, and the firewalls on the path: router 10.1.1.1 sends ICMP {icmp}"
+    )
+    assert remedy(found, "BN302").broker == up
+
+
+def test_nodes_without_a_route_share_a_line() -> None:
+    probes = [at(each.host, "unreachable", icmp="net-unreachable", reported_by="10.1.1.1") for each in BROKERS[1:]]
+    paths = (WELL[0], *(replace(path, probe=probe) for path, probe in zip(WELL[1:], probes, strict=True)))
+    found = diagnose(replace(HEALTHY, bootstraps=HEALTHY.bootstraps[:1], paths=paths))
+    assert [line for line in remedy(found, "BN302").client if "route" in line] == [
+        "check the route or the VPN to 192.168.1.24, 192.168.1.25, and the firewalls on the path: router 10.1.1.1 "
+        "sends ICMP net-unreachable"
+    ]
+
+
+def test_a_machine_with_an_address_in_the_brokers_network() -> None:
+    """Docker gave a bridge the brokers' network; the bootstrap servers are in another one."""
+    lost = tuple(at(each.host, "unreachable", reported_by="192.168.1.1") for each in BROKERS)
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, lost, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, paths=paths))
+    assert causes(found) == ["BN302"]
+    (line,) = (each for each in remedy(found, "BN302").client if "192.168.1.1 " in each)
+    assert line.startswith("this machine itself has the address 192.168.1.1 in the network of 192.168.1.23")
+    assert {each.message for each in found.findings if each.code == "BN202"} == {
+        "a private address, and this machine itself has an address in that network (192.168.1.1)"
+    }
+
+
+def test_a_machine_in_the_network_of_brokers_that_answer_has_no_wrong_bridge() -> None:
+    found = diagnose(third(at("192.168.1.25", "unreachable", reported_by="192.168.1.1")))
+    assert "this machine itself" not in str(found.findings)
+    assert "`ip route get 192.168.1.25`" in str(remedy(found, "BN302").client)
+
+
+def test_evidence_of_a_changed_file_may_have_any_text_as_address() -> None:
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, at("nonsense", "unreachable", reported_by="x"))))
+    assert codes(found) == {"BN103"}
+
+
+def test_names_with_ipv6_addresses_only_on_a_machine_without_ipv6() -> None:
+    lost = (name(f"b-{n}.hq.example", Attempt(f"fd20:30::{n}", "unreachable")) for n in (1, 2))
+    found = diagnose(behind_names(*lost))
+    assert causes(found) == ["BN302"]
+    routes = [line for line in remedy(found, "BN302").client if "IPv6" in line]
+    assert routes == ["check `ip route get fd20:30::1`: this machine may have no IPv6, or the hosts are off"]
+    assert "give the advertised names IPv4 addresses too (A records)" in str(remedy(found, "BN302").broker)
+    assert "correct the DNS record" not in str(found.findings)
+
+
+NOWHERE = tuple(name(f"kafka-{n}.kafka.svc", Attempt("10.5.5.5", "refused")) for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("outcome", ["refused", "timeout", "connected"])
+def test_a_name_server_that_returns_one_address_for_every_name(outcome: str) -> None:
+    """A search page or nothing is there; other ports of the address answer."""
+    probes = tuple(name(each.name, Attempt("10.5.5.5", outcome)) for each in NOWHERE)  # type: ignore[arg-type]
+    if outcome == "connected":
+        probes = tuple(replace(each, speaks="http") for each in probes)
+    found = diagnose(behind_names(*probes))
+    assert causes(found) == ["BN316"]
+    assert found.causes[0].sentence.startswith("Probably the name server of this machine does not know the names of")
+    assert "it returns 10.5.5.5 for all of them, and no broker answers there" in found.causes[0].sentence
+    assert "kafka-1.kafka.svc:9092 = 172.10.1.40:9093" in remedy(found, "BN316").rules
+    assert "compare `getent hosts no-such-name.example`" in remedy(found, "BN316").client[0]
+    assert "BN203" not in codes(found)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        behind_names(NOWHERE[0]),
+        behind_names(NOWHERE[0], name("kafka-2.kafka.svc", Attempt("10.5.5.6", "refused"))),
+        behind_names(NOWHERE[0], replace(NOWHERE[1], speaks="kafka")),
+        behind_names(NOWHERE[0], replace(NOWHERE[1], hosts_entry="10.5.5.5 kafka-2.kafka.svc")),
+        replace(behind_names(*NOWHERE), security_protocol="SASL_SSL"),
+        replace(
+            behind_names(*NOWHERE),
+            paths=tuple(
+                BrokerPath(Advertised(n, probe.name, 9090 + n), replace(probe, endpoint=f"{probe.name}:{9090 + n}"))
+                for n, probe in enumerate(NOWHERE, 1)
+            ),
+        ),
+    ],
+    ids=["one-name", "two-addresses", "a-broker-answers", "hosts-file", "tls-by-name", "a-port-each"],
+)
+def test_one_address_that_may_be_a_gateway(evidence: Evidence) -> None:
+    assert "BN316" not in codes(diagnose(evidence))
+
+
+@pytest.mark.parametrize("outcome", ["refused", "timeout", "unreachable"])
+def test_a_bootstrap_server_that_clients_do_not_need_may_be_removed(outcome: str) -> None:
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, at("192.168.1.99", outcome))))
+    assert not found.causes
+    assert (
+        sum("remove it from `bootstrap_servers`" in line for each in found.findings for line in each.remedy.client) == 1
+    )
+    broken = third(at("192.168.1.25"))
+    found = diagnose(replace(broken, bootstraps=(*broken.bootstraps, at("192.168.1.99", outcome))))
+    assert "remove it from `bootstrap_servers`" not in str(found.findings)
+
+
+def test_a_node_that_refuses_while_all_others_answer_may_be_restarting() -> None:
+    assert RESTART in remedy(diagnose(third(at("192.168.1.25"))), "BN302").client
+    behind_a_map = mapped({1: 1, 2: 2, 3: 3})
+    last = replace(behind_a_map.paths[2], probe=refused(GATEWAY[3]))
+    evidence = replace(behind_a_map, bootstraps=behind_a_map.bootstraps[:2], paths=(*behind_a_map.paths[:2], last))
+    assert RESTART in remedy(diagnose(evidence), "BN305").client
+
+
+WRONG = tuple(BrokerPath(each, reached(3 - each.node_id, each.endpoint)) for each in BROKERS[:2])
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        third(at("192.168.1.25", "timeout")),
+        third(at("192.168.1.25", icmp="port-unreachable", reported_by="10.1.1.1")),
+        replace(third(at("192.168.1.25")), bootstraps=(HEALTHY.bootstraps[0], at("192.168.1.24"))),
+        WITHOUT_MAP,
+        replace(third(at("192.168.1.25")), paths=(*WRONG, third(at("192.168.1.25")).paths[2])),
+    ],
+    ids=["no-answer", "firewall", "another-one-too", "all", "others-are-exchanged"],
+)
+def test_it_is_not_restarting(evidence: Evidence) -> None:
+    assert "restarting" not in str(diagnose(evidence).findings)
+
+
+def by_tunnel(ends: dict[int, EndpointProbe]) -> Evidence:
+    """Rules that lead to ports of this machine."""
+    rules = {n: f"{BROKERS[n - 1].endpoint}={probe.endpoint}" for n, probe in ends.items()}
+    paths = tuple(BrokerPath(BROKERS[n - 1], probe, rules[n]) for n, probe in ends.items())
+    return replace(
+        WITHOUT_MAP, rules=tuple(rules.values()), unmapped="fail", bootstraps=WITHOUT_MAP.bootstraps[:1], paths=paths
+    )
+
+
+def closed(n: int) -> EndpointProbe:
+    here = Attempt("127.0.0.1", "refused")
+    return probed(f"localhost:{19050 + n}", BROKERS[n - 1].host, ("127.0.0.1",), attempts=(here,))
+
+
+def test_a_tunnel_that_does_not_run_is_no_wrong_rule() -> None:
+    found = diagnose(by_tunnel({n: closed(n) for n in (1, 2, 3)}))
+    assert causes(found) == ["BN305"]
+    assert remedy(found, "BN305").client == (
+        "nothing listens at localhost:19051, localhost:19052, localhost:19053 of this machine: start the tunnel or the "
+        "forward there",
+    )
+    assert remedy(found, "BN305").broker == ()
+    assert remedy(found, "BN305").rules == ("192.168.1.23:9092 = 172.10.1.40:9093",)
+
+
+def test_one_port_of_a_tunnel_that_runs_may_be_a_wrong_one() -> None:
+    works = probed(
+        "localhost:19051",
+        BROKERS[0].host,
+        ("127.0.0.1",),
+        attempts=(Attempt("127.0.0.1", "connected"),),
+        speaks="kafka",
+    )
+    found = diagnose(by_tunnel({1: works, 2: closed(2)}))
+    assert "if it runs at another port, correct the rule `192.168.1.24:9092=localhost:19052`" in str(
+        remedy(found, "BN305").client
+    )
+
+
+@pytest.mark.parametrize("kind", ["right", "another-node", "another-cluster"])
+def test_a_node_is_reached_by_the_map_only_if_it_is_the_node(kind: str) -> None:
+    evidence = mapped({1: 2 if kind == "another-node" else 1})
+    (path,) = evidence.paths[:1]
+    assert path.probe is not None
+    probe = replace(path.probe, cluster_id="other") if kind == "another-cluster" else path.probe
+    paths = (replace(path, probe=probe, direct=refused(path.broker.endpoint)), *evidence.paths[1:])
+    assert ("BN304" in codes(diagnose(replace(evidence, paths=paths)))) == (kind == "right")
+
+
+def test_connections_that_are_rejected_now_and_then_are_not_lost() -> None:
+    tries = (Tries("connect", 6, 1, 0.01, 0.02, ("refused",)),)
+    found = diagnose(third(replace(reached(3, BROKERS[2].endpoint), tries=tries)))
+    (flaky,) = found.findings
+    assert flaky.details == ("connect: 1 of 6 tries failed (refused)",)
+    assert "rejects some connections" in flaky.remedy.broker[0]
+
+
+def test_a_line_that_two_root_causes_have_is_printed_once() -> None:
+    unknown = BrokerPath(Advertised(4, "kafka-4", 9092), probed("kafka-4:9092", "kafka-4", dns_error="unknown"))
+    evidence = third(at("192.168.1.25"))
+    found = diagnose(replace(evidence, paths=(*evidence.paths, unknown)))
+    assert len(found.causes) == 2
+    printed = [line for _, each in remedies_of_causes(found) for side in each.sides for line in side]
+    assert len(printed) == len(set(printed))
+    assert all(any(each.sides) for _, each in remedies_of_causes(found))
