@@ -202,7 +202,7 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
         rules: tuple[str, ...] = (f"{right} = {left}",)
         # The other rules of this host are right, and a second one would be in conflict with them.
         if others := [each for each, (end, _) in sides.items() if each != text and _host(end) == _host(right)]:
-            fix, rules = f"a rule is `advertised = reachable`: remove `{text}`, `{others[0]}` is there already", ()
+            fix, rules = f"remove `{text}`: a rule is `advertised = reachable`, and `{others[0]}` is there already", ()
         yield error(
             f"rule {text}",
             f"`{text}` ({why})",

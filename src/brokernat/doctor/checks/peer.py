@@ -110,17 +110,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         seen = _tries(probed, stage)
         if stage in ("tls", "versions") and probed.probe.tls is not None and evidence.own_chain > _ONE_PACKET:
             # In TLS 1.3 the client's handshake ends before the broker has its certificate.
-            seen.append(
-                f"the client's certificates have {evidence.own_chain} bytes, the first large packets that it sends"
-            )
+            seen.append(f"the client's certificates have {evidence.own_chain} bytes: its first large packets")
             lost = "if the listener requires client certificates, this client's may be lost on the path: check its MTU"
-            fix = (f"{lost} (`ping -M do -s 1472 {probed.host}`)", *fix)
-        had = evidence.timeout or 0
-        slow = (
-            ()
-            if had >= _ENOUGH
-            else f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
-        )
+            fix = (f"{lost} (`ping -M do -s 1472 HOST`)", *fix)
+        again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
+        slow = () if (evidence.timeout or 0) >= _ENOUGH else again
         yield finding(probed.severity, probed, message, seen, client=slow, broker=fix)
 
 
