@@ -73,11 +73,17 @@ class OwnCertificate:
 
 @dataclass(frozen=True, slots=True)
 class TlsSide:
-    """`undated` does not check validity periods; `certificate` is the client's own, as parsed by `ssl`."""
+    """`undated` does not check validity periods; `certificate` is the client's own, as parsed by `ssl`.
+
+    `chain_bytes` is the size of all certificates that the client sends (DER), `versions` are those that its
+    configuration names.
+    """
 
     context: ssl.SSLContext = field(repr=False)
     undated: ssl.SSLContext = field(repr=False)
     certificate: Mapping[str, Any] | None
+    chain_bytes: int = 0
+    versions: tuple[str, ...] = ()
 
 
 def tls_side(properties: Mapping[str, str]) -> TlsSide:
@@ -96,7 +102,16 @@ def tls_side(properties: Mapping[str, str]) -> TlsSide:
                 _load_certificate(each, own)
         # The only function of Python that parses a certificate file is private.
         certificate = None if own is None else ssl._ssl._test_decode_cert(own.file)  # type: ignore[attr-defined]  # noqa: SLF001
-    return TlsSide(context, undated, certificate)
+        chain_bytes = 0 if own is None else _size_of_certificates(own)
+    named = properties.get("ssl.enabled.protocols", "").split(",")
+    versions = tuple(name for each in named if (name := each.strip()) in _VERSIONS)
+    return TlsSide(context, undated, certificate, chain_bytes, versions)
+
+
+def _size_of_certificates(own: OwnCertificate) -> int:
+    text = Path(own.file).read_text("ascii", errors="replace")
+    bodies = ("".join(body.split()) for kind, body in _BLOCK.findall(text) if kind.endswith("CERTIFICATE"))
+    return sum(3 * len(body.rstrip("=")) // 4 for body in bodies)
 
 
 def _context_trusting(certificates: str | None) -> ssl.SSLContext:

@@ -1,7 +1,8 @@
 """The client's configuration for the probes: protocol, login, TLS, token.
 
 The doctor logs in as the client does, so it reads the client's own properties. A login that the probes cannot do
-(Kerberos, or a missing token) is not an error: the probe stops before the login and reports it.
+(Kerberos, a missing token, or a login that only a Java class knows) is not an error: the probe stops before the login
+and reports it.
 
 PLAIN and OAUTHBEARER send the password or the token itself to the peer. The doctor sends it only to peers with a
 verified certificate for the dialled name, to endpoints that a client with this configuration dials anyway, and to those
@@ -26,15 +27,21 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from brokernat.address import AddressMap, Endpoint, Translation
-from brokernat.clients.java_security import parse_jaas
+from brokernat.clients.java_security import Login, parse_jaas
 from brokernat.clients.tls import TlsSide, tls_side
 from brokernat.config import Cluster
+from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
 """The `client.dns.lookup` with which a client dials bootstrap servers by the canonical names of their addresses."""
 _EXTENSION = "extension_"
+_HANDLERS = {"sasl.client.callback.handler.class", "sasl.login.callback.handler.class"}
+_NO_LOGIN = (
+    "write it, or `sasl.username` and `sasl.password`; if the login is in a file of Java's "
+    "`java.security.auth.login.config`, which the doctor does not read, copy the entry `KafkaClient`"
+)
 _TIMEOUT = 60
 # RFC 6750, 2.1: the characters of a bearer token.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
@@ -85,12 +92,12 @@ def client_side(cluster: Cluster, token_command: str | None = None) -> ClientSid
     """The cluster's client section for the probes; the command runs only if the mechanism is OAUTHBEARER.
 
     Raises:
-        ConfigError: a store or a login line cannot be read, or the command prints no token.
+        ConfigError: a store or a login line cannot be read, a login is missing, or the command prints no token.
     """
     properties = cluster.kafka_properties()
     protocol = properties.get("security.protocol", "PLAINTEXT")
     mechanism = properties.get("sasl.mechanism", "GSSAPI") if protocol.startswith("SASL_") else None
-    login = _login(properties)
+    login = _login(properties, mechanism)
     return ClientSide(
         protocol,
         mechanism,
@@ -114,14 +121,29 @@ def dialled(broker: Advertised, address_map: AddressMap | None) -> Translation |
         return None
 
 
-def _login(properties: Mapping[str, str]) -> Mapping[str, str]:
-    line = properties.get("sasl.jaas.config")
-    if line is None:
-        return {}
-    try:
-        return parse_jaas(line).options
-    except ValueError:
-        raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
+def _login(properties: Mapping[str, str], mechanism: str | None) -> Mapping[str, str]:
+    line, login = properties.get("sasl.jaas.config"), None
+    if line is not None:
+        try:
+            login = parse_jaas(line)
+        except ValueError:
+            raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
+    if mechanism in LOGIN_MODULES and not _HANDLERS & properties.keys():
+        _require_login(mechanism, login)
+    return {} if login is None else login.options
+
+
+def _require_login(mechanism: str, login: Login | None) -> None:
+    """Raises if the client has no user name or no password; another login module may get them elsewhere."""
+    if login is None:
+        message = f"the client has no login for `sasl.mechanism: {mechanism}`: `sasl.jaas.config` is missing"
+        raise ConfigError(Finding("login-missing", message, _NO_LOGIN))
+    missing = [option for option in ("username", "password") if not login.options.get(option)]
+    if missing and login.module in LOGIN_MODULES.values():
+        message = (
+            f"the client has no login: `sasl.jaas.config` has no {' and no '.join(f'`{each}`' for each in missing)}"
+        )
+        raise ConfigError(Finding("login-missing", message, 'write `username="…" password="…"` before its `;`'))
 
 
 def token(properties: Mapping[str, str], command: str | None) -> str | None:

@@ -22,7 +22,7 @@ def cluster(**client: str | Secret) -> Cluster:
 
 
 def test_a_token_is_wanted_for_its_mechanism_only() -> None:
-    other = cluster(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN")
+    other = cluster(security_protocol="SASL_PLAINTEXT", sasl_mechanism="GSSAPI")
     assert client_side(other, "/nowhere/to/run").token is None
     bearer = cluster(
         security_protocol="SASL_PLAINTEXT",
@@ -68,6 +68,35 @@ def test_a_login_line_that_is_none_is_not_quoted() -> None:
     with pytest.raises(ConfigError, match=r"`sasl\.jaas\.config` cannot be read") as failed:
         client_side(cluster(sasl_jaas_config=Secret("canary")))
     assert "canary" not in failed.value.report()
+
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@pytest.mark.parametrize(
+    ("client", "reason"),
+    [
+        ({}, "no login for `sasl.mechanism: PLAIN`: `sasl.jaas.config` is missing"),
+        ({"sasl_username": "me"}, "`sasl.jaas.config` is missing"),
+        ({"sasl_jaas_config": Secret(f'{PLAIN} username="me";')}, "`sasl.jaas.config` has no `password`"),
+        ({"sasl_jaas_config": Secret(f"{PLAIN};")}, "has no `username` and no `password`"),
+    ],
+)
+def test_a_client_without_a_login_is_reported_before_a_connection(client: dict[str, str | Secret], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        client_side(cluster(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", **client))
+
+
+@pytest.mark.parametrize(
+    "client",
+    [
+        {"sasl_jaas_config": Secret('com.example.VaultLoginModule required path="x";')},
+        {"sasl_client_callback_handler_class": "com.example.Handler"},
+    ],
+)
+def test_a_login_that_a_java_class_gives_is_not_missing(client: dict[str, str | Secret]) -> None:
+    side = client_side(cluster(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", **client))
+    assert (side.username, side.password) == ("", "")
 
 
 @pytest.mark.parametrize(

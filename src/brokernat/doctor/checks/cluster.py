@@ -76,7 +76,9 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remed
             right = known_line(probed.evidence, probed.path)
             fix = f"correct the rule `{probed.path.rule}`"
             return Remedy((fix,), () if right else ("check where the forward to this node leads",), right)
-        return Remedy(rules=proven_line(probed.evidence, probed.path), broker=probed.mended_here().broker)
+        # A node that is dialled where it advertises needs no rule: its own endpoint is wrong.
+        lines = proven_line if probed.is_behind_gateway else known_line
+        return Remedy(rules=lines(probed.evidence, probed.path), broker=probed.mended_here().broker)
     sizes = [len(set(ends)) for ends in seen.values()]
     if sizes.count(max(sizes)) > 1:
         return Remedy(("use bootstrap servers and rules of one cluster",))

@@ -60,7 +60,8 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
     if told_by and not any(same_listener(probe, each) for each in told_by):
         return Failure(probe.endpoint, "metadata", broker.node_id, words=_ANOTHER_LISTENER)
     if size_failure(probe) is None and identity is not None and identity.node_id is None and path.rule:
-        return Failure(probe.endpoint, "identity", broker.node_id, words="not proven", doubt=True)
+        words = "not proven" if probe.complete else "time ran out"
+        return Failure(probe.endpoint, "identity", broker.node_id, words=words, doubt=True)
     return size_failure(probe)
 
 
@@ -144,6 +145,8 @@ def _words(stage: str, result: object) -> str:
         return "rejected"
     if isinstance(result, TlsHandshake | ApiVersions) and result.protocol:
         return f"speaks {result.protocol}"
+    if isinstance(result, TlsHandshake) and result.outcome == "client-certificate" and result.showed:
+        return "rejects the client certificate"
     outcome = getattr(result, "outcome", "")
     return _WORDS[stage].get(outcome) or _FAULTS.get(outcome) or f"{stage} fails"
 

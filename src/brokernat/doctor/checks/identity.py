@@ -146,6 +146,11 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
         if probed.path.rule and identity is not None and identity.node_id is None:
+            if not probed.probe.complete:
+                # Further connections may have proven it.
+                message = "a broker answers, but the time ran out before its node id was proven"
+                yield warning(probed, message, client="give the doctor more time: `--timeout SECONDS`")
+                continue
             right = acl_line(evidence, "--operation DescribeConfigs --cluster")
             message = "a broker answers, but its node id cannot be proven"
             seen = (f"the request for its settings failed: {identity.detail.upper()}",) if identity.detail else ()

@@ -20,7 +20,7 @@ from brokernat.doctor.checks.queries import (
     proven_lines,
     server_of,
 )
-from brokernat.doctor.checks.registry import Need, check, error, finding, warning
+from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback
@@ -40,7 +40,8 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: add the rule; or set `unmapped: pass` if clients can dial the endpoint directly.
     """
     unused = {rule.partition("=")[0].strip(): rule for rule in _unused_rules(evidence)}
-    compared = unused if len(unused) <= _MOST_COMPARED else {}
+    # An unused rule is probably that of a node that is down.
+    compared = unused if len(unused) <= _MOST_COMPARED and not _missing(evidence) else {}
     for path in evidence.paths:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
             message = "no rule of the address map matches it, so clients do not dial it"
@@ -59,16 +60,37 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     """A rule is never used.
 
     Cause: {subjects} is never used.
-    What: the rule matches no currently advertised endpoint and no bootstrap server.
-    Why: the broker was removed or has another address; or the rule has a typo.
-    Remedy: remove or correct it.
+    What: the rule matches no currently advertised endpoint and no bootstrap server, or earlier rules match all that it
+    matches.
+    Why: the broker was removed or has another address; the rule has a typo; or it is a wider rule behind those of each
+    broker.
+    Remedy: remove or correct it. A wider rule behind the others may stay, for brokers that are added later.
     """
-    missing = set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
+    missing = _missing(evidence)
     # Keep the rule of a broker that is down.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
     for rule in _unused_rules(evidence):
+        if before := _matching_before(rule, evidence):
+            shown = ", ".join(f"`{each}`" for each in before[:_SHOWN]) + (", …" if len(before) > _SHOWN else "")
+            message = f"earlier rules match every endpoint that it matches ({shown})"
+            yield info(
+                f"rule {rule}", message, client=f"remove `{rule}`, unless it is for brokers that are added later"
+            )
+            continue
         fix = f"remove or correct `{rule}`{unless}"
         yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
+
+
+def _missing(evidence: Evidence) -> set[int]:
+    """The nodes that partitions name and that no bootstrap server advertises."""
+    return set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
+
+
+def _matching_before(rule: str, evidence: Evidence) -> list[str]:
+    """The rules that translate the advertised endpoints that this rule matches, too."""
+    alone = AddressMap.parse(rule)
+    ends = [(path, Endpoint(path.broker.host, path.broker.port)) for path in evidence.paths if path.rule]
+    return list(dict.fromkeys(path.rule for path, end in ends if path.rule and alone.find(end)))
 
 
 def _unused_rules(evidence: Evidence) -> list[str]:
@@ -81,7 +103,7 @@ def _unused_rules(evidence: Evidence) -> list[str]:
     return [rule for rule in evidence.rules or () if rule not in used]
 
 
-@check("BN607", Need.MAP, explains=("BN103", "BN302", "BN305", "BN308", "BN601", "BN603", "BN606"))
+@check("BN607", Need.MAP, explains=("BN103", "BN302", "BN305", "BN308", "BN601", "BN603"))
 def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """Rules of the map conflict.
 
@@ -167,7 +189,10 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: exchange the sides.
     """
     advertised = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
-    dead = {probed.probe.rule: probed for probed in bootstrap_servers(evidence) if _dead_by_its_rule(probed, evidence)}
+    dead: dict[str, list[ProbedEndpoint]] = {}
+    for probed in bootstrap_servers(evidence):
+        if probed.probe.rule is not None and _dead_by_its_rule(probed, evidence):
+            dead.setdefault(probed.probe.rule, []).append(probed)
     sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
     proven = {text for text, (left, right) in sides.items() if right in advertised and left not in advertised}
     # If no bootstrap server answers, only the gateway's host shows which other rules are reversed.
@@ -182,12 +207,17 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             continue
         unmapped = (path_failure(path, evidence) for path in evidence.paths if path.broker.endpoint == right)
+        fix = "a rule is `advertised = reachable`: exchange its sides"
+        rules: tuple[str, ...] = (f"{right} = {left}",)
+        # The other rules of this host are right, and a second one would be in conflict with them.
+        if others := [each for each, (end, _) in sides.items() if each != text and _host(end) == _host(right)]:
+            fix, rules = f"remove `{text}`: a rule is `advertised = reachable`, and `{others[0]}` is there already", ()
         yield error(
             f"rule {text}",
             f"`{text}` ({why})",
-            client="a rule is `advertised = reachable`: exchange its sides",
-            rules=f"{right} = {left}",
-            explains=[*unmapped, *([dead[text].failure] if text in dead else [])],
+            client=fix,
+            rules=rules,
+            explains=[*unmapped, *(each.failure for each in dead.get(text, ()))],
             confidence=Confidence.PROVEN if text in proven else Confidence.LIKELY,
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
+from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, listener_of, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
@@ -24,6 +24,8 @@ _REQUESTS: dict[Stage, str] = {
 _SLOW, _NOTICED = 2.0, 1.0
 # This many tries with this share of failures are not chance.
 _MANY, _MOST_OF = 10, 0.9
+# Seconds in which a slow broker is told from one that hangs; bytes of certificates that do not fit into one packet.
+_ENOUGH, _ONE_PACKET = 60, 1000
 
 
 @check("BN104")
@@ -105,8 +107,15 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage == "tls":
             # The certificates are the first large answer.
             fix += ("check the MTU of the path if only large packets are lost: `ping -M do -s 1472 HOST`",)
-        slow = "if it may only be slow, run the doctor again with more time: `--timeout 60`"
-        yield finding(probed.severity, probed, message, _tries(probed, stage), client=slow, broker=fix)
+        seen = _tries(probed, stage)
+        if stage in ("tls", "versions") and probed.probe.tls is not None and evidence.own_chain > _ONE_PACKET:
+            # In TLS 1.3 the client's handshake ends before the broker has its certificate.
+            seen.append(f"the client's certificates have {evidence.own_chain} bytes: its first large packets")
+            lost = "if the listener requires client certificates, this client's may be lost on the path: check its MTU"
+            fix = (f"{lost} (`ping -M do -s 1472 HOST`)", *fix)
+        again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
+        slow = () if (evidence.timeout or 0) >= _ENOUGH else again
+        yield finding(probed.severity, probed, message, seen, client=slow, broker=fix)
 
 
 @check("BN310")
@@ -273,9 +282,9 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: One endpoint differs from the others: {messages}.
     What: with the same configuration this client gets further at other nodes of the cluster than at this one.
     Why: a proxy is in front of this node only, its forward leads to a listener with another protocol or login, or this
-    broker's listener is configured differently.
-    Remedy: correct the forward, the proxy or the listener of this node. A change to the client would break the other
-    nodes.
+    broker's listener is configured differently, for example with other users.
+    Remedy: correct the forward, the proxy, the listener or the listener's users at this node. A change to the client
+    would break the other nodes.
     """
     for probed in probed_endpoints(evidence):
         unlike = _unlike(probed.probe)
@@ -289,7 +298,30 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
             if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
                 enabled = f"if it is that listener, add {evidence.mechanism} to its `sasl.enabled.mechanisms`"
                 remedy = replace(remedy, broker=(*remedy.broker, enabled))
+            if what == _REJECTED:
+                remedy = _other_users(probed)
             yield error(probed, message, tuple(seen), remedy=remedy)
+
+
+def _other_users(probed: ProbedEndpoint) -> Remedy:
+    """The remedy for a node that rejects the login that the other nodes accept: it speaks the listener's protocol and
+    mechanism, so it may be the right listener with other users.
+    """
+    evidence, end = probed.evidence, probed.probe.endpoint
+    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers]) or "NAME"
+    mechanism = (evidence.mechanism or "").lower()
+    setting = f"`listener.name.{name.lower()}.{mechanism}.sasl.jaas.config`"
+    users = f"compare the users of this listener on {probed.node} with those of the other nodes: {setting}"
+    if mechanism.startswith("scram"):
+        stored = "SCRAM users are stored in the cluster, so all its nodes have the same ones"
+        users = f"{stored}: check that {end} belongs to this cluster, and that {probed.node} is up to date (its log)"
+    elif mechanism != "plain":
+        users = f"compare the login settings of this listener on {probed.node} with those of the other nodes: {setting}"
+    if not probed.is_behind_gateway:
+        return Remedy(broker=(users,))
+    rule = probed.path.rule if probed.path is not None else None
+    mend = f"the rule `{rule}` or the forward" if rule else "the forward"
+    return Remedy(broker=(users, f"if {end} does not lead to {probed.node}: correct {mend}"))
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
@@ -304,7 +336,7 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
         offered = ", ".join(probe.sasl.offered)
         return "sasl", f"the login is by {offered}" if offered else "no login is supported"
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
-        return "sasl", "the login is rejected"
+        return "sasl", _REJECTED
     if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
         return "metadata", "Kafka closes the connection without a login"
     return None
@@ -335,3 +367,4 @@ def _legible(first_bytes: str) -> str:
 
 
 _CUT = ("cut", "closed", "reset")
+_REJECTED = "the login is rejected"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -84,9 +85,33 @@ class ProbedEndpoint(Place):
         """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
         if self.path is None:
             return Remedy((f"remove {server_of(self.probe)} from the bootstrap servers, or correct its host and port",))
-        listener = f"the listener of {self.node} that the other nodes have too"
-        mend = f"correct the forward, proxy or listener at {self.probe.endpoint}: it must be {listener}"
-        return Remedy((f"correct the rule `{self.path.rule}`",) if self.path.rule else (), (mend,))
+        end, rule = self.probe.endpoint, self.path.rule
+        forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
+        forward += " other nodes"
+        if rule:
+            return Remedy((f"correct the rule `{rule}`",), (forward,))
+        return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())))
+
+    @property
+    def is_behind_gateway(self) -> bool:
+        """Whether a forward leads to this node: a rule names it, or several nodes are at one address."""
+        if self.path is None or self.path.rule:
+            return self.path is not None
+        addresses = {self.host, *self.probe.addresses}
+        others = (each for each in dialled_nodes(self.evidence) if each.node != self.node)
+        return any(not addresses.isdisjoint({each.host, *each.probe.addresses}) for each in others)
+
+    def _own_listener(self) -> tuple[str, ...]:
+        """What to correct if a node advertises the endpoint itself, and clients dial it there."""
+        assert self.path is not None  # noqa: S101
+        end = self.path.broker.endpoint
+        others = [path.broker for path in self.evidence.paths if path.broker.node_id != self.path.broker.node_id]
+        ports = {each.port for each in others}
+        if len(others) > 1 and len(ports) == 1 and self.path.broker.port not in ports:
+            port = f"the other nodes advertise port {ports.pop()} for this listener"
+            return (f"correct `advertised.listeners` of {self.node}, which has {end}: {port}",)
+        compared = f"compare the listeners of {self.node} with those of the other nodes"
+        return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +204,12 @@ def sureness(identity: Identity) -> Confidence:
 
 
 def acl_line(evidence: Evidence, right: str) -> str:
-    """The command that grants the client's user a right; evidence does not contain the user's name."""
+    """The command that grants the client's user a right. The name in a certificate depends on the brokers' mapping
+    rules, so it is left to fill in.
+    """
     server = next((probe.endpoint for probe in evidence.bootstraps if probe.answers), "HOST:PORT")
-    return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal User:NAME {right}"
+    user = shlex.quote(f"User:{evidence.user or 'NAME'}")
+    return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal {user} {right}"
 
 
 @once

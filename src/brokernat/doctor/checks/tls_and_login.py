@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.address import parse_rule
@@ -92,9 +92,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         form = "" if address(name) is None else ", as an address (`ip:`) and not as a name"
         fix = f"add `{name}` to the certificate's alternative names{form}"
         if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)):
-            message, mend = f"it is the certificate of node {shown}", probed.mended_here()
-            lone = f"if {probed.node} itself presents it: give it its own certificate"
-            remedy = Remedy(mend.client, (*mend.broker, lone), _presented_elsewhere(probed))
+            message, remedy = _of_another_node(probed, tls, shown)
             yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
             own: tuple[str, ...] = ("use a name that the certificate contains",) if probed.path is None else ()
@@ -125,6 +123,35 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
     brokers = {path.broker for path in probed.evidence.paths} - {probed.path.broker}
     nodes = [each.node_id for each in brokers if each.host.lower() in names]
     return nodes[0] if len(nodes) == 1 else None
+
+
+def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> tuple[str, Remedy]:
+    """The message and the remedy for the certificate of node `shown` at this node's endpoint."""
+    message, mend = f"it is the certificate of node {shown}", probed.mended_here()
+    lone = f"if {probed.node} itself presents it: give it its own certificate"
+    there = [each for each in probed.probe.addresses if each in tls.names]
+    named = probed.path is not None and not probed.path.rule and address(probed.host) is None and probed.probe.addresses
+    port = probed.probe.endpoint.rpartition(":")[2]
+    # Behind a gateway, each node has its own port.
+    beside = any(
+        each.path.broker.node_id == shown and each.probe.endpoint.endswith(f":{port}")
+        for each in dialled_nodes(probed.evidence)
+        if not set(each.probe.addresses).isdisjoint(probed.probe.addresses)
+    )
+    if not named or not (there or beside or not probed.is_behind_gateway):
+        return message, Remedy(mend.client, (*mend.broker, lone), _presented_elsewhere(probed))
+    leads = f"`{probed.host}` leads to {', '.join(there or probed.probe.addresses)}"
+    line = probed.probe.hosts_entry
+    what = f"the line `{line}` of /etc/hosts" if line else f"the DNS record of `{probed.host}`"
+    machine = f"{'' if there else 'probably '}the machine of node {shown}"
+    correct = f"correct {what}: it leads to {machine}, and must lead to {probed.node}"
+    if there:
+        message = f"{leads}, the machine of node {shown}, whose certificate is presented there"
+    else:
+        message += f": {leads}, probably its machine"
+    # A key store of another node is less likely than a name with a wrong address.
+    mine = () if there else (lone,)
+    return message, Remedy((correct,), mine) if line else Remedy(broker=(correct, *mine))
 
 
 def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
@@ -175,6 +202,7 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     intermediate certificate, or a device on the path ends TLS with its own certificate.
     Remedy: renew it, add its authority to the trust store, or configure the broker to send the whole chain.
     """
+    inspecting = _one_unknown_issuer(evidence)
     for probed, tls in _handshakes(evidence):
         for objection in tls.objections:
             if objection.outcome in _SOME_MIND:
@@ -184,10 +212,24 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
             if tls.outcome == "untrusted" and (others := probed.others_past("tls")):
                 message += f", unlike at {nodes_of(others)}"
-                beside = f"if {probed.node} does not present it itself: {' '.join(probed.mended_here().broker)}"
+                end = probed.probe.endpoint
+                beside = f"if {probed.node} does not present it itself: find the proxy that answers at {end}"
                 remedy = Remedy(remedy.client, (*remedy.broker, beside))
+            elif inspecting is not None and tls.outcome == "untrusted":
+                asked = f"compare `{inspecting}` with the authority that the brokers' administrators expect"
+                proxy = f"{asked}: if it is another one, a proxy on the path inspects TLS, and must not do so here"
+                remedy = Remedy((*remedy.client, proxy), remedy.broker)
             shown = [f"`{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain]
             yield error(probed, message, (tls.detail, *(f"presented: {each}" for each in shown)), remedy=remedy)
+
+
+def _one_unknown_issuer(evidence: Evidence) -> str | None:
+    """The authority that signed the certificates at all endpoints, if the client trusts none of them."""
+    handshakes = [tls for _, tls in _handshakes(evidence)]
+    issuers = {tls.chain[-1].issuer for tls in handshakes if tls.chain}
+    alone = any(len(tls.chain) == 1 and tls.chain[0].subject == tls.chain[0].issuer for tls in handshakes)
+    unknown = all(tls.outcome == "untrusted" and tls.chain for tls in handshakes)
+    return issuers.pop() if unknown and not alone and len(issuers) == 1 else None
 
 
 def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
@@ -237,7 +279,7 @@ _ABOUT_THE_CLIENT = {
         Remedy(("give the client a key store: `ssl.keystore.location`",)),
     ),
     True: (
-        "the broker rejects the client's certificate",
+        "the broker rejects the client certificate",
         Remedy(
             ("use a valid certificate that an authority in the brokers' trust store signed",),
             ("add the authority of the client's certificate to the listener's `ssl.truststore.location`",),
@@ -248,7 +290,7 @@ _ABOUT_THE_CLIENT = {
 
 @check("BN405")
 def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A client certificate is required.
+    """The client certificate is missing or rejected.
 
     Cause: The client certificate is missing or rejected at {subjects}{reason}.
     What: the broker ends the handshake because the client sends no certificate, or one that the broker rejects.
@@ -261,7 +303,7 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _ABOUT_THE_CLIENT[tls.showed]
             for shown in tls.chain:
                 if word := _out_of_time(shown, evidence.taken_at):
-                    message = f"the client's certificate `{shown.subject}` {word}"
+                    message = f"the broker rejects the client certificate: `{shown.subject}` {word}"
                     remedy = Remedy(("renew the certificate in the client's key store",))
             yield error(probed, message, (tls.detail,), remedy=remedy)
 
@@ -309,7 +351,20 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed, tls in _handshakes(evidence):
         if tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
+            if "PROTOCOL" in tls.detail and evidence.tls_versions:
+                message, remedy = _versions(message, evidence.tls_versions)
             yield error(probed, message, (tls.detail,), remedy=remedy)
+
+
+def _versions(message: str, own: Sequence[str]) -> tuple[str, Remedy]:
+    """The message and the remedy if the client's configuration names its TLS versions."""
+    message += f": the client's `ssl.enabled.protocols` has {' and '.join(own)}"
+    older = "the listener has only TLS 1.1 or older: set its `ssl.enabled.protocols` to `TLSv1.2,TLSv1.3`"
+    if len(own) > 1:
+        return message, Remedy(broker=(older,))
+    message += f" only, and the listener does not have {own[0]}"
+    fix = "set `ssl.enabled.protocols=TLSv1.2,TLSv1.3` in the client, or omit it"
+    return message, Remedy((fix,), (f"add {own[0]} to the listener's `ssl.enabled.protocols`",))
 
 
 @check("BN404")

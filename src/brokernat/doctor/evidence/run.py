@@ -178,7 +178,9 @@ class Evidence:
     sync for any partition, so they are up. `dns_lookup` is the client's `client.dns.lookup`. `unprobed` counts
     advertised brokers above the limit of probes. `executors` includes the driver's JVM; it is empty if no Spark
     application was used. `as_written` are connections to the configured bootstrap servers whose rule leads to an
-    endpoint that does not answer.
+    endpoint that does not answer. `user` is the user name of the client's login, None if it has none; `tls_versions`
+    are those of `ssl.enabled.protocols`, empty if it is not set; `own_chain` is the size of the client's certificates
+    in bytes, 0 if it has none. `timeout` are the seconds that all probes had, None if unknown.
     """
 
     taken_at: str
@@ -200,6 +202,10 @@ class Evidence:
     listeners: tuple[ListenerSeen, ...] = ()
     unprobed: int = 0
     as_written: tuple[EndpointProbe, ...] = ()
+    user: str | None = None
+    tls_versions: tuple[str, ...] = ()
+    own_chain: int = 0
+    timeout: float | None = None
     version: int = VERSION
 
     @classmethod

@@ -133,6 +133,10 @@ async def _collect(
         dns_lookup=client.dns_lookup,
         listeners=listeners,
         unprobed=max(0, len(brokers) - MOST_NODES),
+        user=client.username or None,
+        tls_versions=client.tls.versions if client.tls is not None else (),
+        own_chain=client.tls.chain_bytes if client.tls is not None else 0,
+        timeout=timeout,
     )
 
 

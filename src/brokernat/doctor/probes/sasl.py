@@ -22,6 +22,7 @@ _NOT_TRIED = {
     "GSSAPI": "the doctor does not try Kerberos (GSSAPI)",
     "OAUTHBEARER": "the doctor has no token for OAUTHBEARER: give a command that prints one, `--token-command`",
 }
+_UNKNOWN = "the doctor does not know the user: a Java class of the client's configuration gives name and password"
 _LONGEST = 200
 
 
@@ -37,6 +38,8 @@ async def log_in(channel: Channel, client: ClientSide) -> Login:
         if answer.error_code:
             offered = tuple(_quoted(each, client) for each in answer.mechanisms or ())
             return Login("mechanism-not-offered", offered, answer.error_code.name)
+        if mechanism in MECHANISMS and not client.username:
+            return Login("not-tried", detail=_UNKNOWN)
         if mechanism in MECHANISMS:
             await _exchange_all(channel, login_tokens(mechanism, client.username, client.password))
         elif mechanism == "OAUTHBEARER" and client.token is not None:

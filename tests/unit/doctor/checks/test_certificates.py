@@ -110,15 +110,40 @@ def test_no_client_chooses_the_name_that_a_broker_advertises() -> None:
 
 @pytest.mark.parametrize(("names", "of_node_1"), [(("kafka-1.hq",), True), (("kafka-1.hq", "kafka-3.hq"), False)])
 def test_the_certificate_of_another_node(names: tuple[str, ...], of_node_1: bool) -> None:
-    """A forward leads there, or its key store was copied; a further name in the certificate would hide that."""
+    """A rule's forward leads there, or its key store was copied; a further name in the certificate would hide that."""
     nodes = tuple(Advertised(number, f"kafka-{number}.hq", 9093) for number in (1, 2, 3))
     probe = replace(GATEWAY, endpoint="kafka-2.hq:9093", name="kafka-2.hq", tls=TlsHandshake("name-mismatch", names))
-    paths = tuple(BrokerPath(each, probe if each.node_id == 2 else None) for each in nodes)
-    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=paths)).findings if each.code == "BN402")
+    rule = "*.hq=172.10.1.40"
+    paths = tuple(BrokerPath(each, probe if each.node_id == 2 else None, rule) for each in nodes)
+    evidence = replace(WITHOUT_MAP, paths=paths, rules=(rule,))
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN402")
     advice = "\n".join(found.remedy.broker)
     assert (found.message == "it is the certificate of node 1") == of_node_1
-    assert ("correct the forward" in advice, "its own certificate" in advice) == (of_node_1, of_node_1)
+    assert ("check where the forward" in advice, "its own certificate" in advice) == (of_node_1, of_node_1)
     assert ("alternative names" in advice) != of_node_1
+
+
+@pytest.mark.parametrize("addressed", [True, False], ids=["with-address", "name-only"])
+@pytest.mark.parametrize("line", [None, "10.9.0.1 kafka-2.hq"])
+def test_a_name_that_leads_to_another_node_shows_in_its_certificate(line: str | None, *, addressed: bool) -> None:
+    nodes = tuple(Advertised(number, f"kafka-{number}.hq", 9093) for number in (1, 2))
+    names = ("kafka-1.hq", *(("10.9.0.1",) if addressed else ()))
+    end = nodes[1].endpoint
+    probe = probed(end, "kafka-2.hq", ("10.9.0.1",), attempts=(Attempt("10.9.0.1", "connected"),), hosts_entry=line)
+    probe = replace(probe, tls=TlsHandshake("name-mismatch", names))
+    # The first name has the same address, as where the other one's record is an old one.
+    first = replace(
+        probe, endpoint=nodes[0].endpoint, name="kafka-1.hq", hosts_entry=None, tls=TlsHandshake("ok", names)
+    )
+    evidence = replace(WITHOUT_MAP, paths=(BrokerPath(nodes[0], first), BrokerPath(nodes[1], probe)))
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN402")
+    assert "`kafka-2.hq` leads to 10.9.0.1" in found.message
+    what = f"the line `{line}` of /etc/hosts" if line else "the DNS record of `kafka-2.hq`"
+    side = found.remedy.client if line else found.remedy.broker
+    sure = "" if addressed else "probably "
+    assert side[0] == f"correct {what}: it leads to {sure}the machine of node 1, and must lead to node 2"
+    assert any("its own certificate" in each for each in found.remedy.broker) != addressed
+    assert found.remedy.rules == ()
 
 
 def test_rules_that_are_exchanged_show_in_the_certificates() -> None:
@@ -151,12 +176,16 @@ def test_an_address_that_stands_there_as_a_name() -> None:
     ("showed", "message"),
     [
         (False, "the broker requires a client certificate"),
-        (True, "the broker rejects the client's certificate"),
+        (True, "the broker rejects the client certificate"),
     ],
 )
 def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
     (found,) = told(TlsHandshake("client-certificate", detail="TLSV1_ALERT_UNKNOWN_CA", showed=showed))
     assert (found.code, found.message) == ("BN405", message)
+    probe = replace(GATEWAY, tls=TlsHandshake("client-certificate", detail="ALERT", showed=showed))
+    (server,) = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None)).entrances
+    row = "rejects the client certificate" if showed else "needs a client certificate"
+    assert server.reach.words == row
 
 
 @pytest.mark.parametrize(
@@ -164,10 +193,10 @@ def test_a_client_s_own_certificate(showed: bool, message: str) -> None:
     [
         (
             OVER,
-            "the client's certificate `app` expired on 2026-11-01",
+            "the broker rejects the client certificate: `app` expired on 2026-11-01",
             "renew the certificate in the client's key store",
         ),
-        (LAST, "the broker rejects the client's certificate", "use a valid certificate"),
+        (LAST, "the broker rejects the client certificate", "use a valid certificate"),
     ],
 )
 def test_a_client_s_own_certificate_that_is_over(until: str, message: str, client: str) -> None:
@@ -190,3 +219,30 @@ def test_a_client_s_own_certificate_that_is_over(until: str, message: str, clien
 def test_no_terms(detail: str, message: str) -> None:
     (found,) = told(TlsHandshake("failed", detail=detail))
     assert (found.code, found.severity, found.message) == ("BN407", Severity.ERROR, message)
+
+
+@pytest.mark.parametrize(
+    ("own", "message", "client", "broker"),
+    [
+        (("TLSv1.2",), "has TLSv1.2 only, and the listener does not have TLSv1.2", "TLSv1.2,TLSv1.3", "add TLSv1.2"),
+        (("TLSv1.2", "TLSv1.3"), "has TLSv1.2 and TLSv1.3", "", "TLS 1.1 or older"),
+    ],
+)
+def test_the_client_s_own_tls_versions_are_named(own: tuple[str, ...], message: str, client: str, broker: str) -> None:
+    probe = replace(GATEWAY, tls=TlsHandshake("failed", detail="TLSV1_ALERT_PROTOCOL_VERSION"))
+    evidence = replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None, tls_versions=own)
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN407")
+    assert message in found.message
+    assert client in "".join(found.remedy.client)
+    assert broker in "".join(found.remedy.broker)
+
+
+@pytest.mark.parametrize(("other", "told_of"), [("HQ issuing", True), ("Other CA", False)])
+def test_one_unknown_authority_at_all_endpoints_may_be_a_proxy_that_inspects_tls(other: str, *, told_of: bool) -> None:
+    probes = tuple(
+        replace(GATEWAY, endpoint=end, tls=TlsHandshake("untrusted", chain=(Presented(end, issuer, FIRST, LAST),)))
+        for end, issuer in (("10.0.0.5:9093", "HQ issuing"), ("10.0.0.6:9093", other))
+    )
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=probes, paths=(), replicas=None)).findings
+    clients = ["\n".join(each.remedy.client) for each in found if each.code == "BN403"]
+    assert [("a proxy on the path inspects TLS" in each) for each in clients] == [told_of, told_of]

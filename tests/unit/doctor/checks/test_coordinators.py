@@ -65,6 +65,9 @@ def test_a_right_is_missing(kind: str, error: str, option: str) -> None:
     (finding,) = diagnose(asked(kind, error=error)).findings
     assert (finding.code, finding.severity) == ("BN003", Severity.ERROR)
     assert finding.remedy.broker[0].endswith(f"User:NAME --operation {option}")
+    for user, principal in (("svc", "User:svc"), ("a b", "'User:a b'")):
+        (finding,) = diagnose(replace(asked(kind, error=error), user=user)).findings
+        assert finding.remedy.broker[0].endswith(f"{principal} --operation {option}")
 
 
 def test_what_was_not_asked_is_skipped_with_the_reason() -> None:

@@ -10,7 +10,7 @@ from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, re
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login, TlsHandshake
-from brokernat.doctor.finding import Confidence
+from brokernat.doctor.finding import Confidence, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 RULES = HEALTHY.rules or ()
@@ -58,6 +58,20 @@ def test_a_rule_with_a_typo_is_named_where_a_rule_is_missing(left: str, *, named
     (missing,) = (each for each in found.findings if each.code == "BN605")
     typo = f"correct the left side of `{unused}` if it is meant for this node"
     assert missing.remedy.client == ((typo,) if named else ())
+    # It is probably the rule of the node that is down.
+    down = replace(without, rules=(*(without.rules or ()), unused), replicas=(1, 2, 3, 4))
+    (missing,) = (each for each in diagnose(down).findings if each.code == "BN605")
+    assert missing.remedy.client == ()
+
+
+def test_a_wider_rule_behind_the_others_is_shadowed_and_matches_something() -> None:
+    wide, stale = "192.168.1.0/24=10.20.30.0/24", f"192.168.1.99:9092={GATEWAY[3]}"
+    found = diagnose(replace(HEALTHY, rules=(stale, *RULES, wide))).findings
+    unused = {each.subject: each for each in found if each.code == "BN606"}
+    assert unused[f"rule {wide}"].severity is Severity.INFO
+    assert unused[f"rule {wide}"].message.startswith("earlier rules match every endpoint that it matches (`192.168")
+    assert unused[f"rule {stale}"].message == "it matches no advertised endpoint"
+    assert {each.because for each in unused.values()} == {()}
 
 
 @pytest.mark.parametrize(("unmapped", "expected"), [("fail", {"BN609", "BN605", "BN202"}), ("pass", {"BN609"})])
@@ -178,6 +192,34 @@ def test_what_cannot_be_proven_names_the_right() -> None:
     assert finding.code == "BN604"
     assert "CLUSTER_AUTHORIZATION_FAILED" in finding.details[0]
     assert "--operation DescribeConfigs --cluster" in finding.remedy.broker[0]
+
+
+def test_a_node_that_there_was_no_time_to_prove_needs_time_and_no_right() -> None:
+    first, *others = HEALTHY.paths
+    assert first.probe is not None
+    cut = replace(first.probe, identity=Identity(None, "none", "CLUSTER_AUTHORIZATION_FAILED"), complete=False)
+    found = diagnose(replace(HEALTHY, paths=(replace(first, probe=cut), *others)))
+    (finding,) = (each for each in found.findings if each.code == "BN604")
+    assert (finding.message, finding.details) == (
+        "a broker answers, but the time ran out before its node id was proven",
+        (),
+    )
+    assert finding.remedy.broker == ()
+    assert "--timeout" in finding.remedy.client[0]
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["others-are-right", "alone"])
+def test_a_reversed_rule_of_a_host_explains_all_bootstrap_servers_that_it_translates(*, kept: bool) -> None:
+    wrong = "172.10.1.40=192.168.1.23"
+    servers = tuple(replace(refused(f"192.168.1.23:{9092 + n}"), name="172.10.1.40", rule=wrong) for n in (1, 2, 3))
+    written = tuple(reached(n, GATEWAY[n]) for n in (1, 2, 3))
+    rules = (*(RULES if kept else ()), wrong)
+    evidence = replace(HEALTHY, rules=rules, bootstraps=servers, paths=(), replicas=None, as_written=written)
+    found = diagnose(evidence)
+    assert [each.code for each in found.causes] == ["BN616"]
+    (reverse,) = (each for each in found.findings if each.code == "BN616")
+    assert (f"remove `{wrong}`" in reverse.remedy.client[0]) == kept
+    assert reverse.remedy.rules == (() if kept else ("192.168.1.23 = 172.10.1.40",))
 
 
 @pytest.mark.parametrize(

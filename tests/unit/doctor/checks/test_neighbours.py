@@ -165,7 +165,7 @@ def test_a_certificate_that_is_not_trusted_at_one(shown: tuple[tuple[str, str], 
     assert "unlike at node 1, node 2" in found.causes[0].sentence
     assert client in advice(found)
     assert broker in advice(found)
-    assert "if node 3 does not present it itself: correct the forward, proxy or listener" in advice(found)
+    assert "if node 3 does not present it itself: find the proxy that answers at 192.168.1.25:9092" in advice(found)
 
 
 def test_a_listener_without_a_login_among_those_with_one() -> None:
@@ -175,6 +175,72 @@ def test_a_listener_without_a_login_among_those_with_one() -> None:
     found = diagnose(replace(HEALTHY, security_protocol="SASL_PLAINTEXT", mechanism="PLAIN", paths=paths))
     assert causes(found) == ["BN315"]
     assert "no login is supported at node 3" in found.causes[0].sentence
+
+
+PLAIN_USERS = "compare the users of this listener on node 3 with those of the other nodes"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "rule", "first", "number"),
+    [
+        ("PLAIN", None, PLAIN_USERS, 1),
+        ("PLAIN", "192.168.1.25:9092=172.10.1.40:9095", PLAIN_USERS, 2),
+        ("SCRAM-SHA-512", None, "SCRAM users are stored in the cluster, so all its nodes have the same ones", 1),
+    ],
+)
+def test_a_login_that_one_node_rejects_is_a_matter_of_its_users(
+    mechanism: str, rule: str | None, first: str, number: int
+) -> None:
+    known = tuple(replace(each, probe=replace(each.probe, sasl=Login("ok"))) for each in WELL)
+    odd = at_third(versions=HELLO, sasl=Login("rejected", detail="Authentication failed"))
+    last = BrokerPath(BROKERS[2], odd if rule is None else dataclasses.replace(odd, endpoint=GATEWAY[3]), rule)
+    rules = None if rule is None else (rule,)
+    evidence = replace(HEALTHY, security_protocol="SASL_PLAINTEXT", mechanism=mechanism, rules=rules)
+    found = diagnose(replace(evidence, paths=(*known[:2], last)))
+    assert causes(found) == ["BN315"]
+    (unlike,) = (each for each in found.findings if each.code == "BN315")
+    assert unlike.remedy.client == ()
+    assert unlike.remedy.broker[0].startswith(first)
+    assert unlike.remedy.broker[1:] == tuple(
+        f"if {GATEWAY[3]} does not lead to node 3: correct the rule `{rule}` or the forward" for _ in range(number - 1)
+    )
+
+
+def test_a_port_that_only_one_node_advertises_is_its_advertised_listeners() -> None:
+    """Another cluster listens there; no forward and no proxy is on the path."""
+    last = Advertised(3, BROKERS[2].host, 11999)
+    foreign = replace(reached(3, last.endpoint), cluster_id="other")
+    named = (*BROKERS[:2], last)
+    servers = tuple(replace(each, brokers=named) for each in HEALTHY.bootstraps)
+    paths = (*map(BrokerPath, named[:2], servers), BrokerPath(last, foreign))
+    found = diagnose(replace(HEALTHY, bootstraps=servers, paths=paths))
+    assert causes(found) == ["BN501"]
+    fix = "correct `advertised.listeners` of node 3, which has 192.168.1.25:11999: the other nodes advertise port 9092"
+    assert fix in advice(found)
+    assert "forward" not in advice(found)
+    assert "HOST:PORT" not in advice(found)
+
+
+def test_forwards_of_one_gateway_are_checked_without_a_map() -> None:
+    ends = tuple(Advertised(n, "172.10.1.40", 9092 + n) for n in (1, 2, 3))
+    servers = tuple(replace(reached(each.node_id, each.endpoint), brokers=ends) for each in ends)
+    odd = replace(refused(ends[2].endpoint), attempts=(Attempt("172.10.1.40", "connected"),), speaks="http")
+    paths = (*map(BrokerPath, ends[:2], servers[:2]), BrokerPath(ends[2], odd))
+    found = diagnose(replace(HEALTHY, bootstraps=servers[:2], paths=paths))
+    assert causes(found) == ["BN104"]
+    assert "check where the forward at 172.10.1.40:9095 leads: it must lead to node 3" in advice(found)
+
+
+@pytest.mark.parametrize(("own_chain", "timeout"), [(2900, 15.0), (700, 60.0), (0, None)])
+def test_a_client_certificate_may_be_lost_where_the_first_request_gets_no_answer(
+    own_chain: int, timeout: float | None
+) -> None:
+    silent = at_third(tls=TlsHandshake("ok"), versions=ApiVersions("silent"))
+    evidence = replace(HEALTHY, security_protocol="SSL", bootstraps=(silent,), paths=(), own_chain=own_chain)
+    found = diagnose(replace(evidence, timeout=timeout))
+    assert causes(found) == ["BN309"]
+    assert ("may be lost on the path" in advice(found)) == (own_chain == 2900)
+    assert ("--timeout 60" in advice(found)) == (timeout != 60.0)
 
 
 def test_where_no_listener_takes_a_login_the_client_is_meant() -> None:
@@ -197,7 +263,7 @@ def test_a_forward_to_another_listener_of_the_node(entered: bool) -> None:
     assert causes(found) == ["BN603"]
     assert "listener" in found.causes[0].sentence
     assert "node 3" in found.causes[0].sentence
-    assert "correct the forward, proxy or listener" in advice(found)
+    assert "compare the listeners of node 3 with those of the other nodes" in advice(found)
 
 
 SPEAK_TLS = tuple(

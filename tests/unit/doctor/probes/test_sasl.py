@@ -64,7 +64,9 @@ def test_what_a_broker_offers_is_its_own_words_as_well() -> None:
     assert seen == Login("mechanism-not-offered", ("***", "y" * 200), "unsupported_sasl_mechanism")
 
 
-@pytest.mark.parametrize(("mechanism", "words"), [("GSSAPI", "Kerberos"), ("OAUTHBEARER", "--token-command")])
+@pytest.mark.parametrize(
+    ("mechanism", "words"), [("GSSAPI", "Kerberos"), ("OAUTHBEARER", "--token-command"), ("PLAIN", "a Java class")]
+)
 def test_what_is_not_tried_is_said(mechanism: str, words: str) -> None:
     script = Scripted(handshake())
     seen = asyncio.run(log_in(script.channel, ClientSide("SASL_SSL", mechanism)))

@@ -6,6 +6,7 @@ The certificates are those of tests/vectors/tls. The server is Python's, and ans
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import socketserver
 import ssl
@@ -226,6 +227,16 @@ def test_the_wait_for_the_first_answer_is_no_time_of_the_handshake() -> None:
     tries = {each.stage: each for each in probe.tries}
     assert tries["tls"].largest < tries["versions"].largest
     assert (tries["versions"].made, set(tries["versions"].faults)) == (3, {"silent"})
+
+
+def test_the_size_of_the_client_s_certificates_and_its_versions() -> None:
+    chain = (VECTORS / "whole.pem").read_text()
+    blocks = re.findall("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", chain, re.DOTALL)
+    own = {**shows("whole"), "ssl_enabled_protocols": "TLSv1.2, TLSv1.3"}
+    side = client_side(client(**own)).tls
+    assert side is not None
+    assert side.chain_bytes == sum(len(ssl.PEM_cert_to_DER_cert(block)) for block in blocks) > 0
+    assert side.versions == ("TLSv1.2", "TLSv1.3")
 
 
 def test_a_plain_listener_is_told_from_a_gateway_without_a_broker() -> None:
