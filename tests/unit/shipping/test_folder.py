@@ -64,6 +64,30 @@ def test_no_link_is_followed(tmp_path: Path, name: str, kind: Callable[[Path, Pa
     assert (tmp_path / "victim").read_text() == "untouched"
 
 
+@pytest.mark.parametrize("name", FILES[:2])
+def test_a_link_that_comes_after_the_look_at_the_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "victim").write_text("untouched")
+    (tmp_path / "victim").chmod(0o644)
+    Spool(tmp_path / "spool").close()
+    (tmp_path / "spool" / name).unlink()
+    (tmp_path / "spool" / name).symlink_to(tmp_path / "victim")
+    look = os.stat
+
+    def too_early(path: str, **how: object) -> os.stat_result:
+        if path == name:
+            raise FileNotFoundError
+        return look(path, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", too_early)
+    with pytest.raises(ConfigError, match=f"spool/{name}"):
+        Spool(tmp_path / "spool")
+    monkeypatch.undo()
+    assert (tmp_path / "victim").read_text() == "untouched"
+    assert stat.S_IMODE((tmp_path / "victim").stat().st_mode) == 0o644
+
+
 def test_a_link_to_nowhere_makes_no_file_there(tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     (tmp_path / "spool" / "lock").symlink_to(tmp_path / "made")

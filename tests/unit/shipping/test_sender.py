@@ -179,6 +179,16 @@ def test_no_answer_is_no_acknowledgement(spool: Spool) -> None:
     assert len(spool.blocks_after(0, 1)) == 1
 
 
+def test_what_waits_in_a_producer_that_is_closed_is_not_sent_any_more(spool: Spool) -> None:
+    """It is in the spool, and whoever sends that next would send it twice."""
+    append(spool, "a")
+    producer = Producer(lambda message: None)
+    producer.deaf = True
+    run(spool, producer, lambda: bool(producer._waiting))
+    assert producer._waiting == []
+    assert spool.pending == 1
+
+
 def test_after_a_fatal_error_a_new_producer_sends_what_has_no_answer(spool: Spool) -> None:
     append(spool, "a")
     append(spool, "b")
