@@ -46,6 +46,14 @@ def test_files_of_an_earlier_version_are_closed_to_others(tmp_path: Path) -> Non
     assert set(modes(tmp_path / "spool").values()) == {0o600}
 
 
+def test_only_the_process_that_has_the_lock_is_named_in_it(tmp_path: Path) -> None:
+    Spool(tmp_path / "spool").close()
+    (tmp_path / "spool" / "lock").write_text("4194303, the last number that Linux gives\n")
+    spool = Spool(tmp_path / "spool")
+    assert (tmp_path / "spool" / "lock").read_text() == f"{os.getpid()}\n"
+    spool.close()
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kind", [Path.symlink_to, Path.hardlink_to], ids=["symbolic", "hard"])
 def test_no_link_is_followed(tmp_path: Path, name: str, kind: Callable[[Path, Path], None]) -> None:

@@ -434,6 +434,18 @@ def test_records_for_one_cluster_never_go_to_another_of_that_name(tmp_path: Path
     spool.close()
 
 
+def test_brokers_that_name_no_cluster_take_nothing_away_from_what_is_known(tmp_path: Path) -> None:
+    left_by(tmp_path / "spool", "first")
+    spool = Spool(tmp_path / "spool", destination=HQ)
+    producer = Producer(lambda message: None)
+    producer.cluster_id = ""
+    run(spool, producer, lambda: not spool.pending)
+    spool.close()
+    again = Spool(tmp_path / "spool", destination=HQ)
+    assert again.cluster_id == "first"
+    again.close()
+
+
 def test_a_cluster_that_changes_behind_a_running_shipper_is_refused(tmp_path: Path) -> None:
     """Its producer is replaced after a fatal error, and the name leads elsewhere by then."""
     spool = Spool(tmp_path / "spool", destination=HQ)

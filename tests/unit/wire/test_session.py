@@ -158,6 +158,19 @@ def test_what_a_broker_of_the_future_adds_to_its_versions_is_left_out(fed: Fed) 
     assert fed(it.responses, response(1, offered + b"\x02" + epoch + unknown)) == told
 
 
+def test_features_that_need_a_version_that_is_not_offered_are_not_shown(fed: Fed) -> None:
+    def supported(*names: bytes) -> bytes:
+        features = [bytes((len(name) + 1,)) + name + struct.pack(">hhb", 0, 1, 0) for name in names]
+        value = bytes((len(features) + 1,)) + b"".join(features)
+        return bytes((1, 0, len(value))) + value
+
+    it = session()
+    fed(it.requests, request(API_VERSIONS, 3, 1, tags=True))
+    offered = struct.pack(">hb", 0, 2) + struct.pack(">3hb", PRODUCE, 3, 9, 0) + struct.pack(">i", 0)
+    sent = response(1, offered + supported(b"transaction.version", b"group.version", b"share.version"))
+    assert fed(it.responses, sent) == response(1, offered + supported(b"group.version"))
+
+
 @pytest.mark.parametrize(("kind", "told"), [(1, b"\x02" + struct.pack(">i", 1) + b"\x02p"), (2, b"\x01")])
 def test_controllers_are_no_brokers(fed: Fed, kind: int, told: bytes) -> None:
     """They may have the ids of brokers and other endpoints (KIP-919)."""
