@@ -106,9 +106,12 @@ def test_a_temporary_folder_of_somebody_else_is_refused(home: Path) -> None:
         private_temporary_dir("cache")
     theirs.unlink()
     theirs.mkdir()
-    theirs.chmod(0o777)
-    with pytest.raises(ConfigError, match="not private to this user"):
-        private_temporary_dir("cache")
+    for mode in (0o777, 0o770, 0o702):
+        theirs.chmod(mode)
+        with pytest.raises(ConfigError, match="not private to this user"):
+            private_temporary_dir("cache")
+    theirs.chmod(0o755)
+    assert private_temporary_dir("cache") == theirs
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root trusts nobody else's home")

@@ -94,6 +94,14 @@ def test_a_secret_is_in_no_message() -> None:
     assert "hidden" not in repr(caught.value.problems)
 
 
+def test_a_secret_that_a_library_has_no_place_for_is_not_left_out() -> None:
+    """Without it the connection may be another one than that of the file."""
+    table = Table("library 1", {"sasl.username": As("user")})
+    with pytest.raises(ConfigError, match=r"library 1 has no `sasl\.password`") as caught:
+        translated(cluster(sasl_username="app", sasl_password="hidden"), table)
+    assert "hidden" not in caught.value.report()
+
+
 def test_a_property_that_is_secret_by_its_name_is_in_no_message() -> None:
     """As in a cluster that a program makes, or a file that holds the password itself."""
     table = Table("library 1", {"sasl.username": As("user"), "sasl.password": As("secret", integer)})

@@ -45,6 +45,14 @@ def test_a_protocol_of_a_reference_is_not_quoted(load_text: Load) -> None:
     assert "canary" not in str(caught.value)
 
 
+def test_a_value_that_is_not_looked_up_is_not_judged(load_text: Load) -> None:
+    """As for commands that open no connection: the variables of the program are not set there."""
+    text = TEXT.format("security.protocol: '${env:PROTOCOL}', linger.ms: '${env:LINGER}'")
+    cluster = load_text(text, {}, resolve_secrets=False).cluster("hq")
+    names = translated(cluster, Table("a library", PYTHON_NAMES))
+    assert names == {"security_protocol": "${env:PROTOCOL}", "linger_ms": "${env:LINGER}"}
+
+
 @pytest.mark.parametrize("protocol", ["sasl_ssl", Secret("Sasl_Ssl")])
 def test_a_cluster_made_in_a_program(protocol: str | Secret) -> None:
     """Every client reads the cluster: Spark by its properties, Python libraries by the table of names."""

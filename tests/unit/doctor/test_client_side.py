@@ -1,6 +1,7 @@
 """What the probes take from a client's section."""
 
 import shlex
+import ssl
 import sys
 from pathlib import Path
 
@@ -117,6 +118,23 @@ def test_a_client_without_tls_reads_no_store() -> None:
     client = client_side(cluster(ssl_truststore_location="/nowhere", client_dns_lookup="use_all_dns_ips"))
     assert client.context is None
     assert client.dns_lookup == "use_all_dns_ips"
+
+
+@pytest.mark.parametrize(
+    ("named", "oldest", "newest"),
+    [
+        ("TLSv1.2", ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_2),
+        ("TLSv1.3", ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_3),
+        ("TLSv1.3, TLSv1.2", ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3),
+    ],
+)
+def test_no_other_version_of_tls_is_spoken_than_the_client_s(
+    named: str, oldest: ssl.TLSVersion, newest: ssl.TLSVersion
+) -> None:
+    tls = client_side(cluster(security_protocol="SSL", ssl_enabled_protocols=named)).tls
+    assert tls is not None
+    for context in (tls.context, tls.undated):
+        assert (context.minimum_version, context.maximum_version) == (oldest, newest)
 
 
 def test_a_version_of_tls_that_nobody_speaks() -> None:

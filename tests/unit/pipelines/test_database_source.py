@@ -91,3 +91,8 @@ def test_no_secret_is_shown_or_kept(url: str | Secret, shown: str) -> None:
     assert source.place == f"the table customers of {shown}"
     assert "canary" not in json.dumps(source.recipe())
     assert source.cause(ValueError("canary is wrong")) == "ValueError: *** is wrong"
+
+
+def test_a_password_that_is_written_into_the_section_is_in_no_error() -> None:
+    source = DatabaseSource(section("jdbc:postgresql://db/crm", user="app", password="canary"))
+    assert source.cause(ValueError("canary is wrong for app")) == "ValueError: *** is wrong for app"

@@ -19,12 +19,13 @@ class Admin:
 
     def __init__(self, refusals: int = 0) -> None:
         self.refusals = refusals
+        self.answers = True
         self.sent: list[dict[tuple[str, int], int]] = []
 
     def alter_group_offsets(self, group: str, ends: dict[tuple[str, int], int]) -> SimpleNamespace:
         assert group == "audit"
         self.sent.append(ends)
-        return SimpleNamespace(isDone=lambda: True)
+        return SimpleNamespace(isDone=lambda: self.answers)
 
     def wait_for(self, *_: object) -> None:
         if self.refusals:
@@ -46,6 +47,17 @@ def test_each_batch_is_sent_once() -> None:
         group.follow(seen)
     group.end(progress(2, 20))
     assert admin.sent == [{("orders", 0): end} for end in (10, 15, 20)]
+
+
+def test_while_an_answer_is_awaited_nothing_more_is_sent() -> None:
+    group = group_of(admin := Admin())
+    admin.answers = False
+    for batch in range(3):
+        group.follow(progress(batch, 10 * batch + 10))
+    assert admin.sent == [{("orders", 0): 10}]
+    admin.answers = True
+    group.follow(progress(3, 40))
+    assert admin.sent == [{("orders", 0): 10}, {("orders", 0): 40}]
 
 
 def test_what_could_not_be_committed_is_sent_again_after_a_pause(

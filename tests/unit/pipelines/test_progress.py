@@ -27,6 +27,12 @@ def test_lag_is_the_sum_over_partitions_in_both_forms_of_offsets() -> None:
     assert partitions(as_objects) == (PartitionProgress("t", 0, 5, 6), PartitionProgress("u", 0, 3, 3))
 
 
+def test_a_partition_that_is_read_beyond_what_was_planned_hides_no_lag_of_another() -> None:
+    progress = Progress().with_reports([spark_report(0, {"t": {"0": 9, "1": 1}}, {"t": {"0": 5, "1": 4}})])
+    assert [partition.lag for partition in progress.partitions] == [0, 3]
+    assert progress.lag == 3
+
+
 def test_a_report_without_ends_keeps_the_last_lag() -> None:
     progress = Progress().with_reports([spark_report(0, {"t": {"0": 1}}, {"t": {"0": 3}})])
     assert progress.with_reports([]).with_reports([{**spark_report(1, {}, {}, addBatch=1), "sources": [{}]}]).lag == 2

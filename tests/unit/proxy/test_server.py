@@ -23,7 +23,8 @@ from tests.support.simulated_brokers import Served, serving
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
-from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, upstream
+from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, server, upstream
+from brokernat.proxy.metrics import Counters
 from brokernat.proxy.server import Proxy
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
@@ -109,6 +110,26 @@ def test_a_process_that_ends_names_the_ports_of_whoever_comes_next(brokers: Serv
         return nodes
 
     assert polling.run(told()) == {1: Endpoint(listen.host, 9002), 2: Endpoint(listen.host, 9003)}
+
+
+def test_the_bytes_of_a_connection_that_ends_between_two_collections_are_counted(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_SWEEP_INTERVAL", 3600.0)
+    listen, counters = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000), Counters()
+
+    async def answered() -> bytes:
+        cluster = Cluster("hq", (brokers.reachable[1],), whole_map(brokers))
+        proxy = Proxy(cluster, Settings(listen, remember=False), counters)
+        proxy.start()
+        with closing(await asyncio.to_thread(connected, listen)) as connection:
+            response = await asyncio.to_thread(ask, connection, API_VERSIONS)
+        proxy.stop_listening()
+        await proxy.drain()
+        return response
+
+    response = polling.run(answered())
+    assert (counters.total("received"), counters.total("sent")) == (16, 8 + len(response))
 
 
 def test_ids_may_begin_elsewhere_and_a_node_without_a_port_is_left_out(

@@ -163,7 +163,7 @@ def test_an_answer_that_no_login_has_is_refused_before_it_is_read() -> None:
             asyncio.run(login.log_in(partial(upstream._exchange, ours)))
 
 
-@pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("", False)])
+@pytest.mark.parametrize(("algorithm", "checked"), [(None, True), ("https", True), ("HTTPS", True), ("", False)])
 def test_the_broker_s_name_is_verified_unless_the_client_says_otherwise(algorithm: str | None, checked: bool) -> None:
     client = {"security.protocol": "SSL"}
     if algorithm is not None:
@@ -171,6 +171,21 @@ def test_the_broker_s_name_is_verified_unless_the_client_says_otherwise(algorith
     context = upstream.upstream_of(Cluster("hq", (Endpoint("kafka", 9092),), client=client), login=False).tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (checked, ssl.CERT_REQUIRED)
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+def test_the_proxy_logs_in_with_and_without_tls_where_it_is_asked_to(protocol: str) -> None:
+    client = {
+        "security.protocol": protocol,
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "canary",
+    }
+    cluster = Cluster("hq", (Endpoint("kafka", 9092),), client=client)
+    logging_in, leaving_it = (upstream.upstream_of(cluster, login=login) for login in (True, False))
+    assert logging_in.login == BrokerLogin("PLAIN", "me", "canary")
+    assert leaving_it.login is None
+    assert [each.tls is not None for each in (logging_in, leaving_it)] == [protocol == "SASL_SSL"] * 2
 
 
 def test_the_login_of_a_cluster() -> None:

@@ -77,6 +77,16 @@ def test_a_place_is_of_a_file_and_not_of_its_name(file: SpoolDatabase) -> None:
     assert file.positions() == []
 
 
+def test_files_of_two_devices_may_have_one_inode_number(file: SpoolDatabase) -> None:
+    elsewhere = FilePosition(2, 2, "/srv/app.log", 30)
+    with file.transaction():
+        file.store_position(PLACE)
+        file.store_position(elsewhere)
+    with file.transaction():
+        file.remove_position(PLACE)
+    assert file.positions() == [elsewhere]
+
+
 def test_sqlite_s_errors_are_said_in_words(tmp_path: Path, file: SpoolDatabase) -> None:
     with pytest.raises(SpoolFullError, match="cannot be written: disk I/O error"), file.transaction():
         raise sqlite3.OperationalError("disk I/O error")

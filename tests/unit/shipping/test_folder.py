@@ -46,6 +46,14 @@ def test_files_of_an_earlier_version_are_closed_to_others(tmp_path: Path) -> Non
     assert set(modes(tmp_path / "spool").values()) == {0o600}
 
 
+def test_only_the_process_that_has_the_lock_is_named_in_it(tmp_path: Path) -> None:
+    Spool(tmp_path / "spool").close()
+    (tmp_path / "spool" / "lock").write_text("4194303, the last number that Linux gives\n")
+    spool = Spool(tmp_path / "spool")
+    assert (tmp_path / "spool" / "lock").read_text() == f"{os.getpid()}\n"
+    spool.close()
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("kind", [Path.symlink_to, Path.hardlink_to], ids=["symbolic", "hard"])
 def test_no_link_is_followed(tmp_path: Path, name: str, kind: Callable[[Path, Path], None]) -> None:
@@ -62,6 +70,30 @@ def test_no_link_is_followed(tmp_path: Path, name: str, kind: Callable[[Path, Pa
             use(tmp_path / "spool")
         assert str(tmp_path / "spool" / name) in str(caught.value.hint)
     assert (tmp_path / "victim").read_text() == "untouched"
+
+
+@pytest.mark.parametrize("name", FILES[:2])
+def test_a_link_that_comes_after_the_look_at_the_folder_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "victim").write_text("untouched")
+    (tmp_path / "victim").chmod(0o644)
+    Spool(tmp_path / "spool").close()
+    (tmp_path / "spool" / name).unlink()
+    (tmp_path / "spool" / name).symlink_to(tmp_path / "victim")
+    look = os.stat
+
+    def too_early(path: str, **how: object) -> os.stat_result:
+        if path == name:
+            raise FileNotFoundError
+        return look(path, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "stat", too_early)
+    with pytest.raises(ConfigError, match=f"spool/{name}"):
+        Spool(tmp_path / "spool")
+    monkeypatch.undo()
+    assert (tmp_path / "victim").read_text() == "untouched"
+    assert stat.S_IMODE((tmp_path / "victim").stat().st_mode) == 0o644
 
 
 def test_a_link_to_nowhere_makes_no_file_there(tmp_path: Path) -> None:

@@ -55,6 +55,15 @@ def test_a_line_that_is_not_whole_waits() -> None:
     assert list(split_lines(b"two", final=True)) == [LinePiece(b"two", 3)]
 
 
+def test_after_the_last_part_of_a_long_line_a_whole_line_may_follow_at_any_time() -> None:
+    encoder, line = LineEncoder(), b"x" * (MAX_LINE + 1)
+    begun = encoder.encode(line, "")
+    ended = encoder.encode(line[begun.used :] + b"\n", "", begun.pieces)
+    next_one = encoder.encode(b"whole\n", "", ended.pieces)
+    found = [json.loads(b"{" + body) for each in (begun, ended, next_one) for body in each.bodies]
+    assert [(record.get("part"), record.get("continued")) for record in found] == [(1, True), (2, False), (None, None)]
+
+
 @pytest.mark.parametrize(
     "data",
     [b"\n" * 70_000, b"0123456789\n" * 50_000, b"\x00\xff" * (1 << 20), b"\x01" * (MAX_LINE - 1) + b"\xff\n"],

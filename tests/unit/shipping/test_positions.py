@@ -52,6 +52,14 @@ def test_another_file_that_begins_alike_is_not_taken_for_it(tmp_path: Path) -> N
     assert not has_content_of(file, position)
 
 
+def test_a_file_that_ends_before_the_position_is_another_one(log: Path, place: FilePosition) -> None:
+    """Also where nothing of its content is known, because it was truncated between the look at it and its opening."""
+    beyond = FilePosition(*place.key, str(log), len(TEXT) + 1)
+    assert not has_content_of(log, beyond)
+    log.write_bytes(TEXT + b"t")
+    assert has_content_of(log, beyond)
+
+
 def test_copies_are_looked_for_among_files_with_its_name_the_newest_first(log: Path, place: FilePosition) -> None:
     older, newer = log.parent / "app.log.2", log.parent / "2026-app.log"
     for age, file in enumerate((newer, older, log, log.parent / "other.log")):

@@ -179,6 +179,16 @@ def test_no_answer_is_no_acknowledgement(spool: Spool) -> None:
     assert len(spool.blocks_after(0, 1)) == 1
 
 
+def test_what_waits_in_a_producer_that_is_closed_is_not_sent_any_more(spool: Spool) -> None:
+    """It is in the spool, and whoever sends that next would send it twice."""
+    append(spool, "a")
+    producer = Producer(lambda message: None)
+    producer.deaf = True
+    run(spool, producer, lambda: bool(producer._waiting))
+    assert producer._waiting == []
+    assert spool.pending == 1
+
+
 def test_after_a_fatal_error_a_new_producer_sends_what_has_no_answer(spool: Spool) -> None:
     append(spool, "a")
     append(spool, "b")
@@ -422,6 +432,18 @@ def test_records_for_one_cluster_never_go_to_another_of_that_name(tmp_path: Path
     assert "brokernat ship --once --redirect --cluster hq --topic audit --spool" in str(sender.refused.hint)
     assert (spool.pending, spool.cluster_id) == (1, "first")
     spool.close()
+
+
+def test_brokers_that_name_no_cluster_take_nothing_away_from_what_is_known(tmp_path: Path) -> None:
+    left_by(tmp_path / "spool", "first")
+    spool = Spool(tmp_path / "spool", destination=HQ)
+    producer = Producer(lambda message: None)
+    producer.cluster_id = ""
+    run(spool, producer, lambda: not spool.pending)
+    spool.close()
+    again = Spool(tmp_path / "spool", destination=HQ)
+    assert again.cluster_id == "first"
+    again.close()
 
 
 def test_a_cluster_that_changes_behind_a_running_shipper_is_refused(tmp_path: Path) -> None:

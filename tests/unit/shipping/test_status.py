@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from brokernat.shipping.block import Block, Rejection
-from brokernat.shipping.status import SettledBlocks, Totals
+from brokernat.shipping.spool import Spool
+from brokernat.shipping.status import SettledBlocks, Totals, read_status
 
 BLOCK = Block.stamped(1, "app.1", 1, [b"}", b'"message":"no"}'])
 REJECTION = Rejection("app.1", 2, "INVALID_RECORD", BLOCK.records[1])
@@ -32,3 +35,14 @@ def test_a_rejected_record_stays_in_the_spool_with_its_line_end() -> None:
     ledger.settled(BLOCK, [REJECTION])
     (outcome,) = ledger.outcomes()
     assert (outcome.acknowledged, outcome.freed) == (1, len(BLOCK.records[0]) + 1)
+
+
+def test_trouble_is_told_of_a_spool_only_while_records_wait_in_it(tmp_path: Path) -> None:
+    """librdkafka also reports a connection that failed while there was nothing to send."""
+    spool = Spool(tmp_path)
+    spool.trouble = "no broker can be reached"
+    spool.settle()
+    assert [each.trouble for each in read_status(tmp_path)] == [""]
+    spool.append([b'"message":"waits"}'])
+    assert [each.trouble for each in read_status(tmp_path)] == ["no broker can be reached"]
+    spool.close()

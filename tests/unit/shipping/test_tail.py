@@ -252,6 +252,24 @@ def test_positions_of_deleted_files_are_forgotten(log: Path, monkeypatch: pytest
     assert [place.path for place in reader.positions.values()] == [""]
 
 
+def test_a_file_that_may_be_there_keeps_its_position(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a folder that this user may not look into for a while."""
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    away = log.rename(log.parent.with_name("away"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "lstat", refuse)
+        reader.restart()
+    away.rename(log)
+    add(log, "two")
+    assert reader.read() == ["two"]
+
+
+def refuse(path: Path) -> None:
+    raise PermissionError(13, "Permission denied", str(path))
+
+
 def test_a_line_of_a_megabyte_comes_in_pieces_that_join(log: Path) -> None:
     line = "".join(random.Random(1).choices("abcé€", k=700_000))
     log.write_text(f"before\n{line}\nafter\n")

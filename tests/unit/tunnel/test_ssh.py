@@ -1,9 +1,18 @@
 """What ssh logs, and what people are told."""
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
+from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-from brokernat.tunnel.ssh import explained, failure, ssh_words
+from brokernat.tunnel.forwarder import Forward, TunnelFailedError
+from brokernat.tunnel.ssh import SshForwarder, explained, failure, ssh_words
+from brokernat.tunnel.workspace import Workspace
 
 COMMAND = "ssh user@bastion"
 
@@ -52,3 +61,31 @@ def test_the_destination_is_what_stands_behind_ssh() -> None:
     for text in (" ", "user@'bastion"):
         with pytest.raises(ConfigError, match="has no host"):
             ssh_words(text)
+
+
+def test_a_connection_that_is_opened_again_asks_nothing_and_what_the_user_configures_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The terminal belongs to the command by then."""
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "ssh"
+    program.write_text("#!/bin/sh\necho connecttimeout 7\necho serveraliveinterval 0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    started: list[Sequence[str]] = []
+
+    def refuse(words: Sequence[str]) -> int:
+        started.append(words)
+        return 255
+
+    workspace = cast("Workspace", SimpleNamespace(folder=tmp_path, run_on_terminal=refuse))
+    forwarder = SshForwarder("user@bastion", workspace)
+    forward = Forward(Endpoint("kafka-1", 9092), Endpoint("127.0.0.1", 19092))
+    for may_prompt in (True, False):
+        with pytest.raises(TunnelFailedError):
+            forwarder.open(forward, may_prompt=may_prompt)
+    assert ["BatchMode=yes" in words for words in started] == [False, True]
+    for words in started:
+        assert "ServerAliveInterval=10" in words
+        assert not any(word.startswith("ConnectTimeout") for word in words)
+        assert words[-1] == "user@bastion"

@@ -158,6 +158,19 @@ def test_what_a_broker_of_the_future_adds_to_its_versions_is_left_out(fed: Fed) 
     assert fed(it.responses, response(1, offered + b"\x02" + epoch + unknown)) == told
 
 
+def test_features_that_need_a_version_that_is_not_offered_are_not_shown(fed: Fed) -> None:
+    def supported(*names: bytes) -> bytes:
+        features = [bytes((len(name) + 1,)) + name + struct.pack(">hhb", 0, 1, 0) for name in names]
+        value = bytes((len(features) + 1,)) + b"".join(features)
+        return bytes((1, 0, len(value))) + value
+
+    it = session()
+    fed(it.requests, request(API_VERSIONS, 3, 1, tags=True))
+    offered = struct.pack(">hb", 0, 2) + struct.pack(">3hb", PRODUCE, 3, 9, 0) + struct.pack(">i", 0)
+    sent = response(1, offered + supported(b"transaction.version", b"group.version", b"share.version"))
+    assert fed(it.responses, sent) == response(1, offered + supported(b"group.version"))
+
+
 @pytest.mark.parametrize(("kind", "told"), [(1, b"\x02" + struct.pack(">i", 1) + b"\x02p"), (2, b"\x01")])
 def test_controllers_are_no_brokers(fed: Fed, kind: int, told: bytes) -> None:
     """They may have the ids of brokers and other endpoints (KIP-919)."""
@@ -244,6 +257,7 @@ def test_a_mechanism_has_so_many_tokens_and_no_more(fed: Fed) -> None:
         (request(METADATA, -1, 1), "Metadata v-1"),
         (request(10_000, 0, 1), "the unknown request 10000 v0"),
         (struct.pack(">ihhi", MOST, METADATA, 0, 1), f"a request of {MOST} bytes"),
+        (struct.pack(">ihhi", MOST - 3, METADATA, 0, 1), f"a request of {MOST - 3} bytes"),
         (struct.pack(">ihhi", -5, METADATA, 0, 1), "a request of -5 bytes"),
         (struct.pack(">i", 3), "a request of 3 bytes"),
         (struct.pack(">i", 2**31 - 1), "a request of 2147483647 bytes"),
@@ -265,6 +279,7 @@ def test_a_request_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None
         (response(8), "a response to request 8, expected 7"),
         (struct.pack(">ii", 2, 7), "a response of 2 bytes"),
         (struct.pack(">ii", MOST, 7), f"a response of {MOST} bytes to Metadata v0"),
+        (struct.pack(">ii", MOST - 3, 7), f"a response of {MOST - 3} bytes to Metadata v0"),
         (response(7, struct.pack(">i", 2**31 - 1)), "an array with more elements than bytes"),
         (response(7, struct.pack(">i", 1) + node(1, b"kafka", 9)[:-1]), "the message is too short"),
         (b"\x15\x03\x03\0\x02\x02\x46\0", "TLS instead of Kafka"),
@@ -276,6 +291,13 @@ def test_a_response_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> Non
     with pytest.raises(UpstreamProtocolError) as error:
         fed(it.responses, sent)
     assert words in str(error.value)
+
+
+def test_the_limit_itself_passes_with_its_length_counted(fed: Fed) -> None:
+    it = session()
+    sent = struct.pack(">ihhi", MOST - 4, METADATA, 0, 7)
+    assert fed(it.requests, sent) == sent
+    assert fed(it.responses, struct.pack(">ii", MOST - 4, 7)) == b""
 
 
 def test_an_answer_to_no_request(fed: Fed) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.unit.clients.launch.conftest import MakeProgram, cluster, elf
 
-from brokernat.address import Unmapped
+from brokernat.address import AddressMap, Unmapped
 from brokernat.clients import librdkafka
 from brokernat.clients.launch import Launch, plan, plan_without_map
 from brokernat.clients.launch.console_tools import PropertyFile
@@ -86,6 +86,14 @@ def test_what_becomes_of_unnamed_addresses(program: MakeProgram, hq: Cluster, as
     launch = plan([str(program("java", "#!/bin/sh\n"))], [hq], {}, unmapped=asked)
     assert launch.environment["JAVA_TOOL_OPTIONS"].endswith(end)
     assert end in said(launch)
+
+
+def test_a_map_that_the_kernel_does_not_pass_on_starts_nothing(program: MakeProgram, hq: Cluster) -> None:
+    domain = ".".join(letter * 60 for letter in "abc")
+    rules = ",".join(f"kafka-{number}.{domain}:9092=gateway:{number + 1}" for number in range(700))
+    many = replace(hq, address_map=AddressMap.parse(rules))
+    with pytest.raises(ConfigError, match="the map is too long"):
+        plan([str(program("nightly", "#!/bin/sh\n"))], [many], {})
 
 
 def test_a_cluster_without_a_map_still_has_a_login_to_give(program: MakeProgram) -> None:

@@ -136,6 +136,21 @@ def test_a_connection_that_meets_nobody_makes_the_next_ones_go_alone() -> None:
     assert seen == [1, 2, 1, 1, 1]
 
 
+def test_every_address_of_a_name_is_met_however_few_connections_are_wanted() -> None:
+    addresses = ("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5")
+
+    async def meet(address: str, number: int) -> int | None:
+        return 2 if address == addresses[-1] else 1
+
+    async def run() -> Identity:
+        until = asyncio.get_running_loop().time() + 60
+        return await sampled(Identity(1, "describeconfigs"), addresses, 2, meet, until)
+
+    found = asyncio.run(run())
+    assert {address for address, _ in found.met} == set(addresses)
+    assert found.others == (2,)
+
+
 def test_without_tls_there_is_no_certificate() -> None:
     assert by_certificate(ClusterMetadata("ok", brokers=BROKERS), None) is None
 

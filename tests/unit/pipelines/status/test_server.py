@@ -77,7 +77,15 @@ def test_each_path_has_its_type_and_nothing_may_be_loaded_from_elsewhere(endpoin
 
 @pytest.mark.parametrize(
     ("host", "code"),
-    [("localhost:8088", 200), ("127.0.0.1", 200), ("[::1]:8088", 200), ("evil.example:8088", 403), (":", 403)],
+    [
+        ("localhost:8088", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:8088", 200),
+        ("evil.example:8088", 403),
+        ("localhost.evil.example:8088", 403),
+        ("127.0.0.1.evil.example", 403),
+        (":", 403),
+    ],
 )
 def test_another_name_for_this_machine_is_refused(endpoint: Endpoint, host: str, code: int) -> None:
     assert get(endpoint, "/status.json", host=host)[0] == code
