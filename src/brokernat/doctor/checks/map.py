@@ -89,8 +89,12 @@ def _missing(evidence: Evidence) -> set[int]:
 def _matching_before(rule: str, evidence: Evidence) -> list[str]:
     """The rules that translate the advertised endpoints that this rule matches, too."""
     alone = AddressMap.parse(rule)
-    ends = [(path, Endpoint(path.broker.host, path.broker.port)) for path in evidence.paths if path.rule]
-    return list(dict.fromkeys(path.rule for path, end in ends if path.rule and alone.find(end)))
+    ends = [
+        (path.rule, Endpoint(path.broker.host, path.broker.port))
+        for path in evidence.paths
+        if path.rule and dialable(path.broker.host, path.broker.port)
+    ]
+    return list(dict.fromkeys(before for before, end in ends if alone.find(end)))
 
 
 def _unused_rules(evidence: Evidence) -> list[str]:

@@ -74,6 +74,12 @@ def test_a_wider_rule_behind_the_others_is_shadowed_and_matches_something() -> N
     assert {each.because for each in unused.values()} == {()}
 
 
+def test_a_rule_is_compared_with_endpoints_that_can_be_dialled_only() -> None:
+    odd = replace(HEALTHY.paths[0], broker=replace(BROKERS[0], host="not a host", port=0))
+    found = diagnose(replace(HEALTHY, paths=(odd, *HEALTHY.paths[1:]), rules=(*RULES, "a=b")))
+    assert "BN606" in codes(found)
+
+
 @pytest.mark.parametrize(("unmapped", "expected"), [("fail", {"BN609", "BN605", "BN202"}), ("pass", {"BN609"})])
 def test_a_map_of_another_time(unmapped: str, expected: set[str]) -> None:
     old = replace(mapped({}), rules=("10.0.0.1:9092=172.10.1.40:9093",), unmapped=unmapped)
