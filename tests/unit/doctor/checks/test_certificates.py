@@ -135,7 +135,8 @@ def test_a_name_that_leads_to_another_node_shows_in_its_certificate(line: str | 
     first = replace(
         probe, endpoint=nodes[0].endpoint, name="kafka-1.hq", hosts_entry=None, tls=TlsHandshake("ok", names)
     )
-    evidence = replace(WITHOUT_MAP, paths=(BrokerPath(nodes[0], first), BrokerPath(nodes[1], probe)))
+    paths = (BrokerPath(nodes[0], first), BrokerPath(nodes[1], probe))
+    evidence = replace(WITHOUT_MAP, security_protocol="SSL", paths=paths)
     (found,) = (each for each in diagnose(evidence).findings if each.code == "BN402")
     assert "`kafka-2.hq` leads to 10.9.0.1" in found.message
     what = f"the line `{line}` of /etc/hosts" if line else "the DNS record of `kafka-2.hq`"
