@@ -52,6 +52,22 @@ def test_mode_and_owner_stay(file: Path) -> None:
     assert (seen.st_mode & 0o7777, seen.st_uid, seen.st_gid) == (0o640, *owner)
 
 
+def test_nobody_else_may_open_the_new_content_of_a_private_file_at_any_time(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.chmod(0o600)
+    modes: list[int] = []
+    change = os.fchmod
+
+    def watched(descriptor: int, mode: int) -> None:
+        modes.append(os.fstat(descriptor).st_mode & 0o777)
+        change(descriptor, mode)
+
+    monkeypatch.setattr(os, "fchmod", watched)
+    write_atomically(file, "after")
+    assert modes == [0o600]
+
+
 def test_a_new_file_has_the_mode_of_new_files(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("")
     write_atomically(tmp_path / "new", "text")
