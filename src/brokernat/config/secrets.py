@@ -74,9 +74,10 @@ def masked(text: str, *secrets: str) -> str:
     """An external text, such as a broker's error, with `***` for every secret in it.
 
     It finds the secret in any letter case, with escaped characters (percent, HTML, backslash), in hexadecimal, and
-    inside base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`.
+    inside base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`. The longest secret comes first:
+    a user name may be the beginning of the password.
     """
-    for secret in filter(None, secrets):
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
         for pattern in (_spelt(secret), _in_hexadecimal(secret), _in_base64(secret)):
             text = pattern.sub("***", text)
     return text

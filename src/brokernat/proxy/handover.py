@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+_SOCKETS: Final = 2
 _LARGEST_HEADER: Final = 1024
 _SEND_TIMEOUT: Final = 1.0
 """Seconds to wait until the other process accepts a connection."""
@@ -61,11 +62,17 @@ def connections(receiver: socket.socket) -> Iterator[Connection]:
     """The received connections. Raises EOFError after the last one."""
     while True:
         try:
-            header, descriptors, _, _ = socket.recv_fds(receiver, _LARGEST_HEADER, 2)
+            header, descriptors, _, _ = socket.recv_fds(receiver, _LARGEST_HEADER, _SOCKETS)
         except BlockingIOError:
             return
         if not header:
             raise EOFError
-        client, broker = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+        sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+        if len(sockets) != _SOCKETS:
+            # This process has no file descriptor left for both, so the client has to connect again.
+            for each in sockets:
+                each.close()
+            continue
+        client, broker = sockets
         node_id, dialled = json.loads(header)
         yield Connection(node_id, dialled, client, broker)

@@ -110,6 +110,10 @@ def test_a_secret_that_somebody_quotes_is_masked(secret: str, how: str) -> None:
     assert quoted not in text
 
 
+def test_a_user_name_that_begins_the_password_does_not_leave_its_end() -> None:
+    assert masked("kafka with kafka-secret-1 failed", "kafka", "kafka-secret-1") == "*** with *** failed"
+
+
 def test_other_words_are_left_as_they_are() -> None:
     text = "Authentication failed during authentication due to invalid credentials with SASL mechanism PLAIN"
     assert masked(text, "canary", "", "correct horse battery staple") == text
