@@ -47,6 +47,18 @@ def test_an_owner_is_remembered_and_replaced(spark: SparkSession, tmp_path: Path
 
 
 @pytest.mark.spark
+def test_a_file_with_a_checksum_of_hadoop_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    files, at = Files(spark), tmp_path / "starts"
+    system, path = files._locate(str(at))
+    stream = system.create(path, True)
+    stream.write(bytearray(b"1"))
+    stream.close()
+    assert (tmp_path / ".starts.crc").exists()
+    files.write_text(str(at), "2")
+    assert files.read_text(str(at)) == "2"
+
+
+@pytest.mark.spark
 def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, tmp_path: Path) -> None:
     files, state = Files(spark), State(str(tmp_path / "state"))
     claim(files, state, MINE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from brokernat.errors import ConfigError, Finding
-from brokernat.paths import sync, sync_names
+from brokernat.paths import exchange, sync, sync_names
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +73,16 @@ class Files:
             stream.close()
 
     def write_text(self, path: str, text: str) -> None:
-        """Replaces a small file atomically and creates its folder."""
+        """Replaces a small file and creates its folder: durably and at once on the local file system.
+
+        Elsewhere the new file is renamed once the old one is deleted: Hadoop's `FileSystem` replaces no file.
+
+        Raises:
+            OSError: it cannot be written. Hadoop's file systems raise Py4J's exceptions.
+        """
+        if is_local(path):
+            _replace(Path(local_path(path)), text)
+            return
         system, at = self._locate(path)
         unfinished_file = f"{path}.new"
         stream = system.create(self._path(unfinished_file), True)
@@ -81,16 +90,19 @@ class Files:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
-        _sync(unfinished_file)
         system.delete(at, False)
-        system.rename(self._path(unfinished_file), at)
-        _sync_names(path)
+        self.rename(unfinished_file, path)
 
     def rename(self, path: str, to: str) -> None:
-        """Renames; durable (fsync) on the local file system only."""
+        """Renames; durable (fsync) on the local file system only.
+
+        Raises:
+            OSError: it is not renamed. Hadoop's file systems raise Py4J's exceptions, too.
+        """
         system, at = self._locate(path)
         _sync(path)
-        system.rename(at, self._path(to))
+        if not system.rename(at, self._path(to)):
+            raise OSError(f"{path} cannot be renamed to {to}")
         _sync_names(to)
 
     def remove(self, path: str) -> None:
@@ -136,6 +148,16 @@ def unnamed(paths: Mapping[str, str], default: str) -> tuple[Finding, ...]:
         for place, path in paths.items()
         if not urlsplit(path).scheme
     )
+
+
+def _replace(at: Path, text: str) -> None:
+    """Replaces a local file, so that a process that ends at any point leaves the old one or the new one."""
+    at.parent.mkdir(parents=True, exist_ok=True)
+    unfinished_file = at.with_name(f"{at.name}.new")
+    unfinished_file.write_text(text, "utf-8")
+    # Hadoop's checksum of the old content; a file without one is not compared.
+    at.with_name(f".{at.name}.crc").unlink(missing_ok=True)
+    exchange(unfinished_file, at)
 
 
 def _sync(path: str) -> None:
