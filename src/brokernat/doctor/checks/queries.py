@@ -111,7 +111,9 @@ class ProbedEndpoint(Place):
             port = f"the other nodes advertise port {ports.pop()} for this listener"
             return (f"correct `advertised.listeners` of {self.node}, which has {end}: {port}",)
         compared = f"compare the listeners of {self.node} with those of the other nodes"
-        return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener",)
+        # A NAT or a proxy on the path is not seen from here.
+        between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {self.node}"
+        return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener", between)
 
 
 @dataclass(frozen=True, slots=True)
