@@ -146,10 +146,11 @@ class HadoopOnDisk:
     def delete(self, path: Path, _: bool) -> None:
         path.unlink(missing_ok=True)
 
-    def rename(self, path: Path, to: Path) -> None:
+    def rename(self, path: Path, to: Path) -> bool:
         if _sum_of(path).exists():
             _sum_of(path).rename(_sum_of(to))
         os.replace(path, to)  # noqa: PTH105 - watched
+        return True
 
 
 def _sum_of(path: Path) -> Path:
