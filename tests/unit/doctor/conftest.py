@@ -72,3 +72,10 @@ FEW = tuple(
     for check in CHECKS
     if check.code in {"BN101", "BN103", "BN202", "BN302", "BN305", "BN502", "BN503", "BN601", "BN605", "BN606", "BN614"}
 )
+
+
+WELL = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
+DIRECT = replace_words(
+    WITHOUT_MAP, bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)), paths=WELL
+)
+"""Three brokers that are reached where they advertise."""

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
     node,
-    own_address,
     place_of,
+    probed_endpoints,
     proven_line,
     reached_listeners,
     remedy_for,
     unmapped_advice,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.routes import own_address
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network
@@ -98,10 +99,9 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: Docker, Kubernetes and cloud providers give hosts such names, and other networks do not resolve them.
     Remedy: add a rule to the address map; or add a listener that advertises a name that resolves here.
     """
-    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
+    found = (each for each in probed_endpoints(evidence) if each.probe.addresses and each.probe.hosts_entry is None)
     # The name server knows other names of these domains.
-    resolved = (probe.endpoint.rpartition(":")[0] for probe in probes if probe.addresses and probe.hosts_entry is None)
-    domains = set(map(_domain, resolved)) - {""}
+    domains = {_domain(each.host) for each in found} - {""}
     for path in evidence.paths:
         met = path.probe or path.direct
         resolves = met is not None and bool(met.addresses)
@@ -114,7 +114,7 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _domain(host: str) -> str:
     """The name without its first label; empty for an address and for a name of one label."""
-    return "" if address(host.strip("[]")) is not None else host.lower().rstrip(".").partition(".")[2]
+    return "" if address(host) is not None else host.lower().rstrip(".").partition(".")[2]
 
 
 @check("BN204", Need.METADATA, explains=("BN301", "BN302"))

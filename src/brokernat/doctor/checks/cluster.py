@@ -10,6 +10,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    every_probe,
     known_line,
     listener_of,
     probed_endpoints,
@@ -244,8 +245,7 @@ def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
 
     An answer that lists a node which does not answer may be old, if another bootstrap server does not list it.
     """
-    probes = [*(probed.probe for probed in probed_endpoints(evidence)), *(each.probe for each in evidence.listeners)]
-    listed = [probe.node_ids for probe in probes if probe is not None and probe.cluster_id == first.cluster_id]
+    listed = [probe.node_ids for probe in every_probe(evidence) if probe.cluster_id == first.cluster_id]
     asked = _asked(evidence, first)
     silent = {path.broker.node_id for path in evidence.paths if not path.answers}
     gone = {node_id for node_id in silent if any(_behind(probe, node_id, asked) for probe in asked)}

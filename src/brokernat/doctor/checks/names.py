@@ -9,6 +9,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    every_probe,
     nearly_in,
     probed_endpoints,
     proven_line,
@@ -175,14 +176,7 @@ def _is_name(probed: ProbedEndpoint) -> bool:
 
 def _has_a_broker(place: str, evidence: Evidence) -> bool:
     """Whether Kafka answers at any endpoint of this address."""
-    probes = [
-        *evidence.bootstraps,
-        *(path.probe for path in evidence.paths),
-        *(each.probe for each in evidence.listeners),
-    ]
-    return any(
-        place in each.addresses and each.speaks in ("kafka", "controller") for each in probes if each is not None
-    )
+    return any(place in each.addresses and each.speaks in ("kafka", "controller") for each in every_probe(evidence))
 
 
 @check("BN306", explains=("BN103", "BN302", "BN305", "BN104", "BN501", "BN601", "BN602", "BN603", "BN611"))
@@ -220,8 +214,8 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _names_resolve(evidence: Evidence) -> bool:
     """Whether a name server resolves the name of another endpoint."""
-    probes = [each.probe for each in probed_endpoints(evidence) if each.probe.hosts_entry is None]
-    return any(each.addresses and address(each.endpoint.rpartition(":")[0].strip("[]")) is None for each in probes)
+    found = (each for each in probed_endpoints(evidence) if each.probe.addresses and each.probe.hosts_entry is None)
+    return any(address(each.host) is None for each in found)
 
 
 _ANOTHER = ("identity", "cluster")

@@ -11,9 +11,10 @@ from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
+from brokernat.doctor.checks.routes import host_advice, route_advice
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind, neighbours, network
+from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind
 from brokernat.errors import Finding
 
 
@@ -145,6 +146,12 @@ def probed_endpoints(evidence: Evidence) -> tuple[ProbedEndpoint, ...]:
     servers = [each for each in bootstrap_servers(evidence) if each.failure is None or _same(each) not in of_nodes]
     kept = set(map(_same, servers))
     return (*servers, *(each for each in nodes if _same(each) not in kept))
+
+
+def every_probe(evidence: Evidence) -> tuple[EndpointProbe, ...]:
+    """The probes of bootstrap servers, nodes and listeners."""
+    ends = (each.probe for each in probed_endpoints(evidence))
+    return (*ends, *(each.probe for each in evidence.listeners if each.probe is not None))
 
 
 def _same(each: ProbedEndpoint) -> tuple[str, str, Failure | None]:
@@ -304,12 +311,6 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     )
 
 
-def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
-    """The brokers' side if the last router reports that the host does not answer."""
-    attempts = probe.attempts if probe is not None else ()
-    return tuple(f"check that the host {each.address} is up" for each in attempts if each.icmp == "host-unreachable")
-
-
 def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """Advice for the only node that fails, if it refuses connections as during a restart."""
     attempts = path.probe.attempts if path.probe is not None else ()
@@ -331,72 +332,6 @@ def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
             nodes = sorted({node_id for _, node_id in probe.identity.met})
             leads = f"{probe.endpoint} leads to nodes {', '.join(map(str, nodes))} in turn"
             yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
-
-
-def route_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
-    """Advice if this machine or a router has no route; addresses of one network share a line."""
-    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
-    return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
-
-
-def _unrouted(attempt: Attempt) -> bool:
-    return attempt.outcome == "unreachable" and not attempt.rejected
-
-
-def _route_line(evidence: Evidence, lost: Attempt) -> str:
-    alike = _unrouted_addresses(evidence)[_network_of(lost)]
-    hosts = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
-    if lost.icmp:
-        said = (
-            f"router {lost.reported_by} sends ICMP {lost.icmp}" if lost.reported_by else f"ICMP {lost.icmp} comes back"
-        )
-        return f"check the route or the VPN to {hosts}, and the firewalls on the path: {said}"
-    command = f"`ip route get {alike[0]}`"
-    if own := own_address(evidence, lost):
-        bridge = f"this machine itself has the address {own} in the network of {hosts}, perhaps a bridge of Docker"
-        return f"{bridge}: packets then do not leave it. Check {command}, and give the bridge another subnet"
-    off = "the host is off" if len(alike) == 1 else "the hosts are off"
-    missing = "a route or a VPN of this machine may be missing, its firewall may reject the packets"
-    return f"check {command}: {'this machine may have no IPv6' if ':' in lost.address else missing}, or {off}"
-
-
-def own_address(evidence: Evidence, lost: Attempt) -> str | None:
-    """This machine's address in the network of an address that it has no route to, if nothing of that network answers.
-
-    It is then probably not the network of the brokers, but another one with the same addresses on this machine.
-    """
-    own = lost.reported_by
-    if not _unrouted(lost) or lost.icmp or not own or not neighbours(own, lost.address):
-        return None
-    return None if network(own) in _networks_met(evidence) else own
-
-
-def _attempts(evidence: Evidence) -> Iterator[Attempt]:
-    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
-    return (each for probe in probes for each in probe.attempts)
-
-
-def _network_of(lost: Attempt) -> tuple[object, str, str]:
-    return _network(lost.address), lost.icmp, lost.reported_by
-
-
-def _network(place: str) -> object:
-    return place if address(place) is None else network(place)
-
-
-@once
-def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], list[str]]:
-    """The addresses without a route, by network and reporting router."""
-    found: dict[tuple[object, str, str], dict[str, None]] = {}
-    for each in filter(_unrouted, _attempts(evidence)):
-        found.setdefault(_network_of(each), {})[each.address] = None
-    return {key: [*addresses] for key, addresses in found.items()}
-
-
-@once
-def _networks_met(evidence: Evidence) -> set[object]:
-    """The networks of addresses to which there is a route."""
-    return {_network(each.address) for each in _attempts(evidence) if each.outcome != "unreachable"}
 
 
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:

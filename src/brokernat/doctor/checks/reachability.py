@@ -10,7 +10,6 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    host_advice,
     known_line,
     node,
     place_of,
@@ -18,10 +17,10 @@ from brokernat.doctor.checks.queries import (
     reached_listeners,
     remedy_for,
     restart_advice,
-    route_advice,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.routes import host_advice, route_advice
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback, neighbours

@@ -379,26 +379,26 @@ class Walk:
             wanted = prober.connections * len(self._taking)
         here, clusters = self.result(), {self._taking[0]: metadata.cluster_id}
 
+        def is_stranger(address: str) -> bool:
+            return clusters.get(address) not in (None, metadata.cluster_id)
+
         async def meet(address: str, number: int) -> int | None:
             sources = prober.sources(address)
             source = sources[number % len(sources)] if sources else None
             try:
                 async with prober.channel(here, address, source, self.log) as (channel, tls):
-                    if channel is None:
-                        return None
-                    if address not in clusters:
+                    if channel is not None and address not in clusters:
                         clusters[address] = (await advertised(channel, self.shared.brokers)).cluster_id
-                    if clusters[address] not in (None, metadata.cluster_id):
+                    if channel is None or is_stranger(address):
                         return None
                     return await identify_again(channel, metadata, first, tls, leadership)
             except ChannelError:
                 return None
 
         found = await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
-        strangers = [
-            (where, cluster) for where, cluster in clusters.items() if cluster not in (None, metadata.cluster_id)
-        ]
-        return replace(found, strangers=tuple(strangers))
+        return replace(
+            found, strangers=tuple((end, name) for end, name in clusters.items() if name and is_stranger(end))
+        )
 
     async def _size(self) -> SizeTest:
         slow = max((seconds for stage in ("versions", "metadata") for seconds, _ in self.log[stage]), default=0.0)

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from tests.support.endpoint_probes import probed, replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
+from tests.unit.doctor.conftest import BROKERS, DIRECT, GATEWAY, WELL, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
@@ -31,13 +31,7 @@ from brokernat.doctor.evidence import (
 )
 from brokernat.doctor.finding import Confidence, Severity
 
-WELL = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
-HEALTHY = replace(
-    WITHOUT_MAP,
-    bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)),
-    paths=WELL,
-    in_sync=(1, 2, 3),
-)
+HEALTHY = replace(DIRECT, in_sync=(1, 2, 3))
 CHANGES_THE_CLIENT = ("security.protocol", "give the client a login", "the port of a Kafka listener", "add a listener")
 
 

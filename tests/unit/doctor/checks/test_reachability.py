@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 from tests.support.endpoint_probes import probed, replace
-from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
+from tests.unit.doctor.conftest import BROKERS, DIRECT, GATEWAY, WELL, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import (
@@ -24,10 +24,6 @@ from brokernat.doctor.evidence import (
 from brokernat.doctor.finding import Remedy
 from brokernat.doctor.reports.summary import remedies_of_causes
 
-WELL = tuple(BrokerPath(each, reached(each.node_id, each.endpoint)) for each in BROKERS)
-HEALTHY = replace(
-    WITHOUT_MAP, bootstraps=(reached(1, BROKERS[0].endpoint), reached(2, BROKERS[1].endpoint)), paths=WELL
-)
 RESTART = "if node 3 is just restarting, run the doctor again"
 
 
@@ -38,7 +34,7 @@ def at(address: str, outcome: str = "refused", **words: str) -> EndpointProbe:
 
 def third(probe: EndpointProbe) -> Evidence:
     """The healthy cluster of three nodes with another probe of the third."""
-    return replace(HEALTHY, paths=(*WELL[:2], replace(WELL[2], probe=replace(probe, endpoint=BROKERS[2].endpoint))))
+    return replace(DIRECT, paths=(*WELL[:2], replace(WELL[2], probe=replace(probe, endpoint=BROKERS[2].endpoint))))
 
 
 def behind_names(*probes: EndpointProbe) -> Evidence:
@@ -124,7 +120,7 @@ def test_a_router_without_a_route_is_no_node_that_does_not_run(icmp: str, up: tu
 def test_nodes_without_a_route_share_a_line() -> None:
     probes = [at(each.host, "unreachable", icmp="net-unreachable", reported_by="10.1.1.1") for each in BROKERS[1:]]
     paths = (WELL[0], *(replace(path, probe=probe) for path, probe in zip(WELL[1:], probes, strict=True)))
-    found = diagnose(replace(HEALTHY, bootstraps=HEALTHY.bootstraps[:1], paths=paths))
+    found = diagnose(replace(DIRECT, bootstraps=DIRECT.bootstraps[:1], paths=paths))
     assert [line for line in remedy(found, "BN302").client if "route" in line] == [
         "check the route or the VPN to 192.168.1.24, 192.168.1.25, and the firewalls on the path: router 10.1.1.1 "
         "sends ICMP net-unreachable"
@@ -151,7 +147,7 @@ def test_a_machine_in_the_network_of_brokers_that_answer_has_no_wrong_bridge() -
 
 
 def test_evidence_of_a_changed_file_may_have_any_text_as_address() -> None:
-    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, at("nonsense", "unreachable", reported_by="x"))))
+    found = diagnose(replace(DIRECT, bootstraps=(*DIRECT.bootstraps, at("nonsense", "unreachable", reported_by="x"))))
     assert codes(found) == {"BN103"}
 
 
@@ -207,7 +203,7 @@ def test_one_address_that_may_be_a_gateway(evidence: Evidence) -> None:
 
 @pytest.mark.parametrize("outcome", ["refused", "timeout", "unreachable"])
 def test_a_bootstrap_server_that_clients_do_not_need_may_be_removed(outcome: str) -> None:
-    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, at("192.168.1.99", outcome))))
+    found = diagnose(replace(DIRECT, bootstraps=(*DIRECT.bootstraps, at("192.168.1.99", outcome))))
     assert not found.causes
     assert (
         sum("remove it from `bootstrap_servers`" in line for each in found.findings for line in each.remedy.client) == 1
@@ -233,7 +229,7 @@ WRONG = tuple(BrokerPath(each, reached(3 - each.node_id, each.endpoint)) for eac
     [
         third(at("192.168.1.25", "timeout")),
         third(at("192.168.1.25", icmp="port-unreachable", reported_by="10.1.1.1")),
-        replace(third(at("192.168.1.25")), bootstraps=(HEALTHY.bootstraps[0], at("192.168.1.24"))),
+        replace(third(at("192.168.1.25")), bootstraps=(DIRECT.bootstraps[0], at("192.168.1.24"))),
         WITHOUT_MAP,
         replace(third(at("192.168.1.25")), paths=(*WRONG, third(at("192.168.1.25")).paths[2])),
     ],
