@@ -11,7 +11,7 @@ from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.checks.routes import host_advice, route_advice
+from brokernat.doctor.checks.routes import host_advice, own_network_advice, route_advice
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind
@@ -274,8 +274,8 @@ def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """The remedy for an unreachable advertised endpoint, smallest change first; it names only probed endpoints.
 
-    A listener that works from here needs no map. If other nodes are reached at their advertised endpoints, only the
-    path to this one is faulty.
+    A listener that works from here needs no map, and proven rules no route. If other nodes are reached at their
+    advertised endpoints, only the path to this one is faulty.
     """
     instead = reached_listeners(evidence)
     rules = known_line(evidence, path) if instead else proven_line(evidence, path)
@@ -289,7 +289,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         return Remedy(client, _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    routes = route_advice(evidence, path.probe)
+    routes = (own_network_advice if rules else route_advice)(evidence, path.probe)
     client = (*instead, *routes, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
     return Remedy(client, () if instead else (broker,), rules)
 

@@ -17,6 +17,16 @@ def route_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, 
     return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
 
 
+def own_network_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
+    """The part of `route_advice` that is about this machine alone: no IPv6, or an address in the brokers' network."""
+    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each) and not each.icmp]
+    return tuple(
+        dict.fromkeys(
+            _route_line(evidence, each) for each in lost if ":" in each.address or own_address(evidence, each)
+        )
+    )
+
+
 def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """The brokers' side if the last router reports that the host does not answer."""
     attempts = probe.attempts if probe is not None else ()

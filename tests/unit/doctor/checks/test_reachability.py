@@ -127,6 +127,16 @@ def test_nodes_without_a_route_share_a_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("icmp", ["", "net-unreachable"])
+def test_proven_rules_need_no_route(icmp: str) -> None:
+    """Behind a NAT nothing is wrong with the client's routes."""
+    lost = (at(each.host, "unreachable", icmp=icmp, reported_by="10.1.1.1") for each in BROKERS)
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, lost, strict=True))
+    advice = remedy(diagnose(replace(WITHOUT_MAP, paths=paths)), "BN302")
+    assert len(advice.rules) == len(BROKERS)
+    assert not any("route" in line for line in advice.client)
+
+
 def test_a_machine_with_an_address_in_the_brokers_network() -> None:
     """Docker gave a bridge the brokers' network; the bootstrap servers are in another one."""
     lost = tuple(at(each.host, "unreachable", reported_by="192.168.1.1") for each in BROKERS)
