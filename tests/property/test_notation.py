@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, canonical_text, parse_rule
+from brokernat.address import AddressMap, Endpoint, Rule, Unmapped, canonical_text, lint, parse_rule
 from brokernat.address.faults import HINTS
 from brokernat.address.rules import Pattern
 from brokernat.errors import ConfigError, UnmappedEndpointError
@@ -54,6 +54,18 @@ def test_text_in_value_out_text_again(text: str, before: str, after: str) -> Non
     rule = parse_rule(before + text.replace("=", f"{after}={before}") + after)
     assert parse_rule(str(rule)) == rule
     assert not set(str(rule)) & set(" \t\n,")
+
+
+@given(st.lists(st.one_of(rule_texts, templates), max_size=8))
+def test_lint_finds_what_a_comparison_of_all_pairs_finds(texts: list[str]) -> None:
+    rules = AddressMap.parse("\n".join(texts)).rules
+    hidden = {
+        (next(i for i in range(n) if rules[i].pattern.contains(rule.pattern)), n)
+        for n, rule in enumerate(rules)
+        if any(earlier.pattern.contains(rule.pattern) for earlier in rules[:n])
+    }
+    codes = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
+    assert {each.rules for each in lint(AddressMap(rules)) if each.code in codes} == hidden
 
 
 @given(st.lists(rule_texts), st.sampled_from([",", "\n", " ,\n", "# comment, a=b\r\n"]))

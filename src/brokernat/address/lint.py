@@ -19,19 +19,22 @@ subnets. Two rules that only together shadow a third are not found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_network
 
 from brokernat.address.address_map import AddressMap
 from brokernat.address.endpoint import Endpoint
-from brokernat.address.host import bracketed
+from brokernat.address.host import as_ip, bracketed
 from brokernat.address.rules import (
     CidrRule,
     HostPortRule,
     HostRule,
+    Hosts,
     Network,
     NodeIdRule,
     OneHost,
     Pattern,
     Rule,
+    Subdomains,
     WildcardRule,
 )
 from brokernat.errors import Finding, Location, Severity
@@ -43,9 +46,9 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     Args:
         bootstrap_servers: those of the map's cluster; without them reversed rules are not found.
     """
-    rules = address_map.rules
+    rules = _Rules(address_map.rules)
     found: list[Finding] = []
-    for index, rule in enumerate(rules):
+    for index, rule in enumerate(rules.all):
         found += (
             list(_hidden(rules, index))
             or list(_reversed(rule, index, bootstrap_servers))
@@ -54,16 +57,63 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     return tuple(found)
 
 
+class _Rules:
+    """The rules of a map, by what finds another one among thousands: the hosts of the pattern, and the target."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.all = rules
+        self.patterns = [rule.pattern for rule in rules]
+        self._of_hosts: dict[Hosts, list[int]] = {}
+        self._of_target: dict[object, list[int]] = {}
+        for index, (rule, pattern) in enumerate(zip(rules, self.patterns, strict=True)):
+            self._of_hosts.setdefault(pattern.hosts, []).append(index)
+            self._of_target.setdefault(_shareable(rule), []).append(index)
+        self._lengths = {each.network.prefixlen for each in self._of_hosts if isinstance(each, Network)}
+
+    def containing(self, pattern: Pattern) -> Iterator[int]:
+        """The rules that match every endpoint of the pattern, in their order."""
+        found = {i for hosts in self._holders(pattern.hosts) for i in self._of_hosts.get(hosts, ())}
+        return (i for i in sorted(found) if self.patterns[i].contains(pattern))
+
+    def _holders(self, hosts: Hosts) -> Iterator[Hosts]:
+        """The sets of hosts that contain this one; of networks, those of a length that the map has."""
+        yield hosts
+        if isinstance(hosts, Network) and (only := hosts.only_host()) is not None:
+            yield OneHost(only)
+        if isinstance(hosts, Subdomains) or (isinstance(hosts, OneHost) and as_ip(hosts.host) is None):
+            labels = (hosts.domain if isinstance(hosts, Subdomains) else hosts.host).split(".")
+            yield from (Subdomains(".".join(labels[n:])) for n in range(1, len(labels)))
+            return
+        network = hosts.network if isinstance(hosts, Network) else ip_network(hosts.host)
+        yield from (
+            Network(network.supernet(new_prefix=length)) for length in self._lengths if length <= network.prefixlen
+        )
+
+    def hiding(self, index: int) -> int | None:
+        """The first earlier rule that matches every endpoint of this one."""
+        return next((i for i in self.containing(self.patterns[index]) if i < index), None)
+
+    def sharing_target(self, index: int) -> Iterator[int]:
+        """The earlier rules of other endpoints that lead where this one leads, in their order."""
+        target = _shareable(self.all[index])
+        same = self._of_target[target] if target is not None else ()
+        return (i for i in same if i < index and self.patterns[i] != self.patterns[index])
+
+
+def _shareable(rule: Rule) -> object | None:
+    """The target of a rule, if two brokers cannot have it both."""
+    return (type(rule), rule.reachable) if isinstance(rule, HostPortRule | HostRule | CidrRule) else None
+
+
 def _finding(code: str, severity: Severity, message: str, hint: str, rules: tuple[int, ...]) -> Finding:
     return Finding(code, message, hint, Location(path=f"rule {rules[-1] + 1}"), severity=severity, rules=rules)
 
 
-def _hidden(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
-    rule = rules[index]
-    first = next((i for i in range(index) if rules[i].pattern.contains(rule.pattern)), None)
+def _hidden(rules: _Rules, index: int) -> Iterator[Finding]:
+    first = rules.hiding(index)
     if first is None:
         return
-    earlier, pair = rules[first], (first, index)
+    rule, earlier, pair = rules.all[index], rules.all[first], (first, index)
     if earlier == rule:
         message = f"the map has the rule `{rule}` twice"
         yield _finding("duplicate-rule", Severity.WARNING, message, "remove one of them", pair)
@@ -86,34 +136,27 @@ def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[F
         yield _finding("reversed-rule", Severity.WARNING, message, hint, (index,))
 
 
-def _chained(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
-    rule = rules[index]
+def _chained(rules: _Rules, index: int) -> Iterator[Finding]:
+    rule = rules.all[index]
     target = _target(rule)
     if target is None or target == rule.pattern:
         return
-    following = next((i for i, other in enumerate(rules) if i != index and other.pattern.contains(target)), None)
+    following = next((i for i in rules.containing(target) if i != index), None)
     if following is not None:
-        message = f"the target of `{rule}` is itself advertised: `{rules[following]}`"
-        final = _final(rule, rules[following])
+        message = f"the target of `{rule}` is itself advertised: `{rules.all[following]}`"
+        final = _final(rule, rules.all[following])
         write = f"write `{rule.pattern} = {final}`" if final else "write the final target"
         hint = f"an endpoint is translated only once: {write}, or keep the rule if the networks overlap"
         yield _finding("chained-rule", Severity.WARNING, message, hint, (following, index))
 
 
-def _shared(rules: tuple[Rule, ...], index: int) -> Iterator[Finding]:
-    rule = rules[index]
-    if not isinstance(rule, HostPortRule | HostRule | CidrRule):
-        return
-    for first, other in enumerate(rules[:index]):
-        same = type(other) is type(rule) and other.reachable == rule.reachable and other.advertised != rule.advertised
-        # A rule that is never used shares no target.
-        if same and not any(_hidden(rules, first)):
-            message = f"`{other}` and `{rule}` have the same target"
-            hint = (
-                "each broker needs its own endpoint, unless one broker has both, or a gateway chooses by the TLS name"
-            )
-            yield _finding("shared-target", Severity.WARNING, message, hint, (first, index))
-            return
+def _shared(rules: _Rules, index: int) -> Iterator[Finding]:
+    # A rule that is never used shares no target.
+    first = next((i for i in rules.sharing_target(index) if rules.hiding(i) is None), None)
+    if first is not None:
+        message = f"`{rules.all[first]}` and `{rules.all[index]}` have the same target"
+        hint = "each broker needs its own endpoint, unless one broker has both, or a gateway chooses by the TLS name"
+        yield _finding("shared-target", Severity.WARNING, message, hint, (first, index))
 
 
 def _final(rule: Rule, following: Rule) -> str | None:

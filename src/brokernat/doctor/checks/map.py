@@ -117,6 +117,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: the map was edited by hand. The first matching rule wins, and a translated endpoint is not translated again.
     Remedy: follow the hint of each rule; `brokernat map check` reports the same without a network.
     """
+    rules, unused = evidence.rules or (), {*_unused_rules(evidence)}
     for rule, each in map_doubts(evidence):
         hides = _hiding_path(evidence, rule) if each.code in _HIDING else None
         if hides is not None:
@@ -125,7 +126,10 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
             proof = [f"proven: {line}" for line in known_line(evidence, hides)]
             yield error(f"rule {rule}", message, proof, client=fix, explains=[path_failure(hides, evidence)])
             continue
-        if each.code == _SHARED and _leads_each_to_its_own(evidence, rule):
+        if each.code == _SHARED and (
+            unused.intersection(rules[n] for n in each.rules) or _leads_each_to_its_own(evidence, rule)
+        ):
+            # BN606 reports the rule that is never used.
             continue
         # The first match wins and may be correct. If it is not, its target causes another error.
         failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]

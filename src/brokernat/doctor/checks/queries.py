@@ -201,6 +201,7 @@ def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | N
     return next(iter(names[0])) if len(names[0]) == 1 and all(each == names[0] for each in names) else None
 
 
+@once
 def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
     """The warnings about the client's map, each with its rule."""
     rules = evidence.rules or ()
@@ -289,7 +290,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         return Remedy(client, _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    routes = (own_network_advice if rules else route_advice)(evidence, path.probe)
+    routes = (own_network_advice if known_line(evidence, path) else route_advice)(evidence, path.probe)
     client = (*instead, *routes, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
     return Remedy(client, () if instead else (broker,), rules)
 

@@ -187,7 +187,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
-    any_rule_works = any(each.path.rule and each.probe.connected for each in dialled_nodes(evidence))
+    gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "connect":
             continue
@@ -208,10 +208,12 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
             yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
             continue
-        if has_rule and (proven or not any_rule_works):
+        own = {each.address for each in attempts}
+        # One gateway takes all the other rules.
+        elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and own.isdisjoint(gateways[0])
+        if has_rule and (proven or not gateways or elsewhere):
             # The rule is more likely wrong.
             continue
-        own = {each.address for each in attempts}
         beside = {
             other.probe.endpoint: each.address
             for other in probed_endpoints(evidence)

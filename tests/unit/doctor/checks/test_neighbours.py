@@ -339,6 +339,19 @@ def test_rules_of_which_none_leads_anywhere_are_wrong_and_no_firewall(*, one_ans
     assert causes(found) == [cause]
 
 
+def test_a_rule_to_another_host_than_all_others_is_wrong_and_no_firewall() -> None:
+    """Packets to the old gateway vanish; the new one takes the other nodes."""
+    whole = mapped({1: 1, 2: 2, 3: 3})
+    old = replace(refused("172.10.1.39:9905"), attempts=(Attempt("172.10.1.39", "timeout"),))
+    last = BrokerPath(BROKERS[2], old, f"{BROKERS[2].endpoint}=172.10.1.39:9905")
+    rules = (*(whole.rules or ())[:2], str(last.rule))
+    servers = tuple(reached(n, GATEWAY[n]) for n in (1, 2))
+    found = diagnose(replace(whole, bootstraps=servers, paths=(*whole.paths[:2], last), rules=rules))
+    assert causes(found) == ["BN305"]
+    assert "correct the rule `192.168.1.25:9092=172.10.1.39:9905`" in advice(found)
+    assert "firewall" not in found.causes[0].sentence
+
+
 @pytest.mark.parametrize(("entrances", "cause"), [((1, 2), "BN308"), ((1, 2, 3), "BN305")])
 def test_a_rule_of_a_node_that_is_proven_elsewhere_is_wrong_and_no_firewall(
     entrances: tuple[int, ...], cause: str
