@@ -205,7 +205,7 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     "BN507",
     Need.METADATA,
     Need.PARTITIONS,
-    explains=("BN103", "BN302", "BN305", "BN308", "BN309", "BN310", "BN504", "BN606", "BN703"),
+    explains=("BN103", "BN302", "BN305", "BN308", "BN309", "BN310", "BN504", "BN511", "BN606", "BN703"),
 )
 def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker is down.
@@ -213,7 +213,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: A broker is down, {subjects}{reason}.
     What: partitions name a node that no listener of any broker lists and that is an in-sync replica of no partition.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. Clients work while every partition has a
-    leader and no bootstrap server still lists the broker, so the finding is then a warning.
+    leader and enough in-sync replicas, and no bootstrap server still lists the broker: the finding is then a warning.
     Remedy: start the broker; its log shows why it stopped.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
@@ -226,13 +226,15 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     for node_id in sorted(down):
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
+        starved = [each.name for each in evidence.topics if each.starved and node_id in each.lagging]
         yield finding(
-            Severity.ERROR if held or failures else Severity.WARNING,
+            Severity.ERROR if held or failures or starved else Severity.WARNING,
             f"node {node_id}",
             "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
+                *(f"topic {name} has too few in-sync replicas without it" for name in starved),
             ),
             broker=f"start node {node_id}; its log shows why it stopped",
             # If one bootstrap server does not answer and one broker is down, they are probably the same node.

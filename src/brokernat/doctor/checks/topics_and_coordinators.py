@@ -74,12 +74,17 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: start the brokers that hold its replicas; or give the topic more replicas, or lower the setting.
     """
     for each in evidence.topics:
-        if each.in_sync is None or each.required is None or each.in_sync >= each.required:
+        if not each.starved:
             continue
+        lagging = ", ".join(map(str, each.lagging))
+        has = counted(each.in_sync or 0, "in-sync replica")
+        seen = f"replicas that are not in sync: on node {lagging}" if lagging else "all its replicas are in sync"
+        start = f"start node {lagging}, or look in its log why its replica is behind"
         yield error(
             f"topic {each.name}",
-            f"a partition has {counted(each.in_sync, 'in-sync replica')}, and `min.insync.replicas` is {each.required}",
-            broker="start the brokers that hold its replicas, or compare its number of replicas with that setting",
+            f"a partition has {has}, and `min.insync.replicas` is {each.required}",
+            (seen,),
+            broker=start if lagging else "give the topic more replicas, or lower `min.insync.replicas`",
         )
 
 

@@ -67,7 +67,8 @@ class TopicSeen:
     `error` is Kafka's error name, `not-answered` if the connection ended or the time ran out first. `rights` are the
     operations that the client's user may do on it (Kafka's AclOperation), None if the broker does not tell
     (before 2.3, KIP-430). `in_sync` is the number of in-sync replicas of the partition that has the fewest, `required`
-    the topic's `min.insync.replicas`; None if unknown.
+    the topic's `min.insync.replicas`; None if unknown. `lagging` are the nodes that hold a replica of that
+    partition and are not in sync.
     """
 
     name: str
@@ -76,6 +77,12 @@ class TopicSeen:
     rights: tuple[str, ...] | None = None
     in_sync: int | None = None
     required: int | None = None
+    lagging: tuple[int, ...] = ()
+
+    @property
+    def starved(self) -> bool:
+        """Whether producers with `acks=all` cannot write to a partition."""
+        return self.in_sync is not None and self.required is not None and self.in_sync < self.required
 
 
 @dataclass(frozen=True, slots=True)

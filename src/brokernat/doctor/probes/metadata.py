@@ -94,15 +94,20 @@ async def partitions(channel: Channel) -> Partitions:
 async def topics(channel: Channel, names: Sequence[str]) -> tuple[TopicSeen, ...]:
     """The named topics with the rights of the client's user (KIP-430); creates none. Raises ChannelError."""
     answer = await _ask(channel, names, LARGEST_ANSWER, _RIGHTS_SINCE)
-    return tuple(
-        TopicSeen(
-            str(topic.name),
-            topic.error_code.name.upper() if topic.error_code else "",
-            len(topic.partitions or ()),
-            _rights(getattr(topic, "topic_authorized_operations", None)),
-            min((len(each.isr_nodes or ()) for each in topic.partitions or ()), default=None),
-        )
-        for topic in answer.topics or ()
+    return tuple(_topic(each) for each in answer.topics or ())
+
+
+def _topic(topic: Any) -> TopicSeen:
+    partitions = topic.partitions or ()
+    fewest = min(partitions, key=lambda each: len(each.isr_nodes or ()), default=None)
+    held, in_sync = ((), ()) if fewest is None else (fewest.replica_nodes or (), fewest.isr_nodes or ())
+    return TopicSeen(
+        str(topic.name),
+        topic.error_code.name.upper() if topic.error_code else "",
+        len(partitions),
+        _rights(getattr(topic, "topic_authorized_operations", None)),
+        None if fewest is None else len(in_sync),
+        lagging=tuple(sorted({*map(int, held)} - {*map(int, in_sync)})),
     )
 
 

@@ -26,6 +26,7 @@ from brokernat.doctor.evidence import (
     Presented,
     SizeTest,
     TlsHandshake,
+    TopicSeen,
     Transfer,
     Tries,
 )
@@ -480,6 +481,19 @@ def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
     found = diagnose(evidence)
     assert {(each.code, each.severity) for each in found.findings if each.code != "BN504"} == {("BN507", severity)}
     assert causes(found) == (["BN507"] if held else [])
+
+
+@pytest.mark.parametrize(("behind", "expected"), [((3,), ["BN507"]), ((), ["BN511"])])
+def test_a_topic_that_cannot_be_written_without_a_node_that_is_down(
+    behind: tuple[int, ...], expected: list[str]
+) -> None:
+    listed = BROKERS[:2]
+    probes = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
+    paths = tuple(replace(each, probe=replace(each.probe, brokers=listed)) for each in WELL[:2])
+    topics = (TopicSeen("audit", partitions=1, in_sync=1, required=2, lagging=behind),)
+    found = diagnose(replace(HEALTHY, bootstraps=probes, paths=paths, in_sync=(1, 2), topics=topics))
+    assert causes(found) == expected
+    assert {"BN507", "BN511"} <= {each.code for each in found.findings}
 
 
 def test_a_broker_that_is_in_sync_lacks_the_listener() -> None:
