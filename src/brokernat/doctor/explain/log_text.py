@@ -1,9 +1,9 @@
 r"""Turns a line of a log into the client's original lines, and finds their time; pure.
 
 Terminals, log collectors and web pages change lines: colours, the JSON of docker, journald and logback with a whole
-stack trace in one string, syslog's `#012` for a line end, the quotes and the emphasis of Markdown. This module removes
-these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix, be cut in the
-middle, or hold nested JSON. Only the escapes are decoded, level by level.
+stack trace in one string, syslog's `#012` for a line end, the quotes and the emphasis of Markdown, the tags of HTML. This
+module removes these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix,
+be cut in the middle, or hold nested JSON. Only the escapes are decoded, level by level.
 
 Times are printed and never compared: the order is that of the log, and the time zone is unknown. Supported are the ISO
 forms of log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, the month names of syslog
@@ -28,7 +28,8 @@ _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
 _LEVELS = 3
 
-# Markdown's quotes, and what it puts around a line. Erlang starts lines with `** ` and Java masks values as `****`.
+# HTML's marks in a line; Markdown's quotes, and what it puts around a line. Erlang starts lines with `** ` and Java masks values as `****`.
+_TAG = re.compile(r"</?(?:span|font|b|i|em|strong|code|pre|br|p|a|tt)(?: [^<>]*)?/?>")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _BOLD = re.compile(r"(?<![*\w/])\*\*(?=[^\s*])([^*]+)(?<=[^\s*/])\*\*(?![*\w/])|^\*\*(?=[^\s*])|(?<=[^\s*/])\*\*$")
 _AROUND = re.compile(r"(_|\*|`{1,3})(?=[^\s_*`])(.*[^\s_*`])\1|`{1,3}(?=[^\s`])([^`]+)|([^`]+)(?<=[^\s`])`{1,3}")
@@ -80,6 +81,8 @@ def _unmarked(line: str) -> str:
     if ">" in line[:4]:
         quote = _QUOTE.match(line)
         line = line[quote.end() :] if quote else line
+    if "</" in line:
+        line = _TAG.sub("", line)
     if "**" in line:
         line = _BOLD.sub(lambda bold: bold[1] or "", line)
     if line[:1] in _MARKS or line[-1:] in _MARKS:

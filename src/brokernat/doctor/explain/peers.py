@@ -25,6 +25,7 @@ _NUMBER = re.compile(r"-?\d+")
 _BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
 _COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
+_HOST = re.compile(r"[\w.:%-]+")
 UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "of_node": "", "host": "a name"}
 """The text in a sentence for values that the line does not name."""
 
@@ -45,7 +46,8 @@ class Peer:
     @property
     def host_kind(self) -> str:
         """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); otherwise empty."""
-        if self.words["host"] == UNNAMED["host"]:
+        if self.words["host"] == UNNAMED["host"] or not _HOST.fullmatch(self.words["host"]):
+            # Not named, or hidden by who pasted the line: `<broker>`, `***`.
             return ""
         host = self.words["host"].lower().rstrip(".")
         place = address(host)
