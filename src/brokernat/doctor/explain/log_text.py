@@ -1,8 +1,8 @@
 r"""Turns a line of a log into the client's original lines, and finds their time; pure.
 
 Terminals, log collectors and web pages change lines: colours, the JSON of docker, journald and logback with a whole
-stack trace in one string, syslog's `#012` for a line end, the quotes and the emphasis of Markdown, the tags of HTML. This
-module removes these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix,
+stack trace in one string, syslog's `#012` for a line end, Markdown's quotes and emphasis, HTML's tags. This module
+removes these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix,
 be cut in the middle, or hold nested JSON. Only the escapes are decoded, level by level.
 
 Times are printed and never compared: the order is that of the log, and the time zone is unknown. Supported are the ISO
@@ -28,7 +28,7 @@ _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
 _LEVELS = 3
 
-# HTML's marks in a line; Markdown's quotes, and what it puts around a line. Erlang starts lines with `** ` and Java masks values as `****`.
+# HTML's tags, Markdown's quotes, and what it puts around a line. Erlang starts lines with `** `, Java masks with `****`.
 _TAG = re.compile(r"</?(?:span|font|b|i|em|strong|code|pre|br|p|a|tt)(?: [^<>]*)?/?>")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _BOLD = re.compile(r"(?<![*\w/])\*\*(?=[^\s*])([^*]+)(?<=[^\s*/])\*\*(?![*\w/])|^\*\*(?=[^\s*])|(?<=[^\s*/])\*\*$")
