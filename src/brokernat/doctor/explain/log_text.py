@@ -28,7 +28,7 @@ _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
 _LEVELS = 3
 
-# HTML's tags, Markdown's quotes, and what it puts around a line. Erlang starts lines with `** `, Java masks with `****`.
+# HTML's tags, Markdown's quotes and what it puts around a line. Erlang starts lines with `** `, Java masks with `****`.
 _TAG = re.compile(r"</?(?:span|font|b|i|em|strong|code|pre|br|p|a|tt)(?: [^<>]*)?/?>")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
 _BOLD = re.compile(r"(?<![*\w/])\*\*(?=[^\s*])([^*]+)(?<=[^\s*/])\*\*(?![*\w/])|^\*\*(?=[^\s*])|(?<=[^\s*/])\*\*$")
