@@ -37,6 +37,7 @@ from brokernat.proxy.upstream import (
     upstream_of,
     wrap_tls,
 )
+from brokernat.text import counted
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of_client
 
@@ -114,6 +115,7 @@ class Proxy:
         self._warned_at: dict[str, float] = {}
         self._drained = asyncio.Event()
         self._draining = False
+        self._handed_over = 0
 
     def start(self) -> None:
         """Listen.
@@ -175,12 +177,18 @@ class Proxy:
         for task in self._tasks:
             task.cancel()
         self._drained.clear()
+        open_before = len(self._relays)
         for relay in list(self._relays):
             relay.drain(None if handover is None else partial(self._send_connection, handover))
         if self._relays:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), self._limits.drain)
         self.end()
+        if handover is not None and (closed := open_before - self._handed_over):
+            _log.info(
+                "the restart closed %s with TLS, a login or a request in progress; the clients connect again",
+                counted(closed, "connection"),
+            )
 
     # Connections from another process.
 
@@ -215,7 +223,9 @@ class Proxy:
 
     def _send_connection(self, handover: Handover, relay: Relay) -> bool:
         node_id = self._relays[relay]
-        return handover.send(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
+        sent = handover.send(Connection(node_id, self._dialled(node_id), relay.client, relay.broker))
+        self._handed_over += sent
+        return sent
 
     def _dialled(self, node_id: int) -> str:
         """The endpoint that is dialled for a node now; empty for the bootstrap server."""
