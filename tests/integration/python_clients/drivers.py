@@ -5,6 +5,7 @@ process of its own (`program.py`), because two releases of kafka-python cannot b
 """
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
@@ -166,7 +167,14 @@ class AioKafka:
         self.version = f"aiokafka {aiokafka.__version__}"
         self.passing: tuple[type[Exception], ...] = ()
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        # A thread that is frozen while it logs keeps the lock, and what is logged after it waits for ever.
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
 
     def run(self, what: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result(_PATIENCE)
