@@ -59,8 +59,10 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
         return Remedy(broker=(own, "if a gateway is in between, correct the forward to this node"), rules=lines)
     if len(there) == 1 and not advertised:
         return Remedy(broker=("correct the forward to this node",), rules=lines)
-    where = "an advertised endpoint" if advertised else "the target of another rule"
-    fix = f"correct the rule `{rule}`: it leads to {where}"
+    sharing = [each for each in probed.evidence.paths if each.probe is not None and each.probe.endpoint == end]
+    others = ", ".join(f"node {each.broker.node_id}" for each in sharing if each is not probed.path)
+    shared = f"{end} is the target of the rule for {others} too, and each node needs an endpoint of its own"
+    fix = f"correct the rule `{rule}`: {'it leads to an advertised endpoint' if advertised else shared}"
     if len(there) > 1 and set(there) == {rule}:
         fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write one rule for each node instead"
         # The node that answers there needs its rule, too.

@@ -115,7 +115,7 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = (f"{lost} (`ping -M do -s 1472 HOST`)", *fix)
         again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
         slow = () if (evidence.timeout or 0) >= _ENOUGH else again
-        yield finding(probed.severity, probed, message, seen, client=slow, broker=fix)
+        yield finding(probed.severity, probed, message, seen, client=slow, broker=fix, rules=probed.proven_elsewhere)
 
 
 @check("BN310")
@@ -144,7 +144,8 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             by_name = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
             own.append(f"{by_name}; clients never send an address as SNI")
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
-        yield finding(probed.severity, probed, message, _tries(probed, stage), client=own, broker=fix)
+        seen, rules = _tries(probed, stage), probed.proven_elsewhere
+        yield finding(probed.severity, probed, message, seen, client=own, broker=fix, rules=rules)
 
 
 @check("BN311")
@@ -163,7 +164,8 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
             end = probed.probe.endpoint
             fix = f"find the proxy, firewall or VPN in front of {end}, and let it pass the connection unchanged"
-            yield finding(probed.severity, probed, message, _tries(probed, stage), broker=fix)
+            seen, rules = _tries(probed, stage), probed.proven_elsewhere
+            yield finding(probed.severity, probed, message, seen, broker=fix, rules=rules)
 
 
 @check("BN312")

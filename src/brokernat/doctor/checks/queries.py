@@ -14,7 +14,7 @@ from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.checks.routes import host_advice, own_network_advice, route_advice
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind
 from brokernat.errors import Finding
 
 
@@ -82,16 +82,22 @@ class ProbedEndpoint(Place):
         results = (getattr(probe, stage) for probe in self.evidence.bootstraps if probe.answers)
         return any(done is not None and done.ok for done in results)
 
+    @property
+    def proven_elsewhere(self) -> tuple[str, ...]:
+        """The rule to another endpoint, at which the node has proven its id."""
+        lines = () if self.path is None else known_line(self.evidence, self.path)
+        return tuple(line for line in lines if not line.endswith(f" = {self.probe.endpoint}"))
+
     def mended_here(self) -> Remedy:
         """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
         if self.path is None:
             return Remedy((f"remove {server_of(self.probe)} from the bootstrap servers, or correct its host and port",))
-        end, rule = self.probe.endpoint, self.path.rule
+        end, rule, right = self.probe.endpoint, self.path.rule, self.proven_elsewhere
         forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
         forward += " other nodes"
         if rule:
-            return Remedy((f"correct the rule `{rule}`",), (forward,))
-        return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())))
+            return Remedy((corrected(self.path, right),), () if right else (forward,), right)
+        return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())), rules=right)
 
     @property
     def is_behind_gateway(self) -> bool:
@@ -261,6 +267,31 @@ def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
 
 
+def corrected(path: BrokerPath, right: Sequence[str]) -> str:
+    """How to correct the rule of a node, and where its right rule belongs if a wider one leads elsewhere."""
+    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
+    before = ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
+    return f"correct the rule `{path.rule}`{before}"
+
+
+def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
+    """How to correct the DNS record of a node that is proven at another address, at the advertised port. If no other
+    node is reached at its advertised endpoint, the names may all be right in another network.
+    """
+    host = path.broker.host
+    if path.rule or path.probe is None or address(host) is not None or not path.probe.addresses:
+        return None
+    if not any_reached_directly(evidence):
+        return None
+    for line in known_line(evidence, path):
+        right, _, port = line.partition(" = ")[2].rpartition(":")
+        known = address(right.strip("[]"))
+        if known is not None and port == str(path.broker.port) and str(known) not in path.probe.addresses:
+            leads = f"`{host}` resolves here to {', '.join(path.probe.addresses)}"
+            return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {right}"
+    return None
+
+
 def any_reached_directly(evidence: Evidence) -> bool:
     """Whether clients reach a node at its advertised endpoint, without a rule."""
     return any(each.answers and each.rule is None for each in evidence.paths)
@@ -285,6 +316,8 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
             client = (*instead, known, *unmapped_advice(evidence, rules))
             return Remedy(client, (f"check that node {path.broker.node_id} advertises the right name",), rules)
+        if record := stale_record(evidence, path):
+            return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
         routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
         client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
         return Remedy(client, _node_advice(evidence, path), rules)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from brokernat.doctor.checks.queries import (
+    DialledNode,
     ProbedEndpoint,
+    any_reached_directly,
     bootstrap_servers,
+    corrected,
     dialled_nodes,
     known_line,
     node,
@@ -17,11 +20,12 @@ from brokernat.doctor.checks.queries import (
     reached_listeners,
     remedy_for,
     restart_advice,
+    stale_record,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.routes import host_advice, route_advice
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
+from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback, neighbours
 
@@ -83,27 +87,43 @@ def _nothing_listens(probe: EndpointProbe) -> bool:
 _REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: clients work without it"
 
 
-@check("BN302", Need.METADATA, explains=("BN103", "BN202", "BN203"))
+@check("BN302", Need.METADATA, explains=("BN103", "BN104", "BN202", "BN203"))
 def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised endpoint accepts no connection.
 
     Cause: The bootstrap servers answer, but the brokers advertise endpoints that cannot be reached from here:
     {subjects}.
-    What: metadata names an endpoint that accepts no TCP connection from here, and no rule translates it.
+    What: metadata names an endpoint that accepts no TCP connection from here, or at which another machine answers, and
+    no rule translates it.
     Why: the broker advertises an internal address (NAT, gateway, container, `localhost`). Clients bootstrap, then log
     `Connection to node 2 could not be established. Broker may not be available.`
     Remedy: add a rule to the address map; or add a listener that advertises an endpoint reachable from here.
     """
     for probed in dialled_nodes(evidence):
-        path, reason = probed.path, unreachable(probed.probe)
+        path, reason = probed.path, unreachable(probed.probe) or _of_another_machine(probed)
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
             yield error(probed, reason, remedy=replace(remedy, broker=(*remedy.broker, *_dns_advice(probed))))
 
 
+def _of_another_machine(probed: DialledNode) -> str | None:
+    """What answers at a private address that is another machine's here: the node is proven elsewhere, and no node is
+    reached at its advertised endpoint.
+    """
+    protocol = (probed.probe.versions.protocol if probed.probe.versions is not None else "").replace("TLS", "")
+    away = not any_reached_directly(probed.evidence) and not is_loopback(probed.host)
+    return (
+        f"a machine that is no broker answers there ({protocol})"
+        if protocol and away and probed.proven_elsewhere
+        else None
+    )
+
+
 def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose advertised name resolves to addresses that accept no connection."""
     if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return ()
+    if stale_record(probed.evidence, probed.path):
         return ()
     attempts = probed.probe.attempts
     if all(":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts):
@@ -149,7 +169,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 remedy = Remedy(tuple(_start_it(probed)), rules=right)
                 yield error(probed, message, (f"rule: {path.rule}", reason), remedy=remedy)
                 continue
-            fix = [f"correct the rule `{path.rule}`{_or_before(path, right)}"]
+            fix = [corrected(path, right)]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 seen.append(f"{path.broker.endpoint} accepts connections from here")
@@ -168,12 +188,6 @@ def _start_it(probed: ProbedEndpoint) -> Iterator[str]:
     yield f"nothing listens at {named} of this machine: start the tunnel or the forward there"
     if any(each.connected and all(map(is_loopback, each.addresses)) for each in ruled) and probed.path is not None:
         yield f"if it runs at another port, correct the rule `{probed.path.rule}`"
-
-
-def _or_before(path: BrokerPath, right: Sequence[str]) -> str:
-    """Where the right rule of one node belongs if a wider rule leads elsewhere."""
-    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
-    return ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
 
 
 @check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))

@@ -82,7 +82,9 @@ async def partitions(channel: Channel) -> Partitions:
             place = str(topic.name), int(each.partition_index)
             nodes = tuple(map(int, each.replica_nodes or ()))
             replicas.update(nodes)
-            in_sync.update(map(int, each.isr_nodes or ()))
+            if each.error_code != _LEADER_NOT_AVAILABLE:
+                # Without a leader, the last in-sync replica stays in the list although its broker is down.
+                in_sync.update(map(int, each.isr_nodes or ()))
             if each.error_code in (_LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND):
                 leaderless[place] = each.error_code.name.upper(), nodes
             elif each.leader_id >= 0:

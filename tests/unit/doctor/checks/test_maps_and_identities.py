@@ -151,7 +151,8 @@ def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward(
     (wrong,) = (each for each in found.findings if each.code == "BN601")
     assert wrong.remedy.broker == ()
     assert wrong.remedy.client == (
-        f"correct the rule `{BROKERS[1].endpoint}={GATEWAY[1]}`: it leads to the target of another rule",
+        f"correct the rule `{BROKERS[1].endpoint}={GATEWAY[1]}`: {GATEWAY[1]} is the target of the rule for node 1 "
+        "too, and each node needs an endpoint of its own",
     )
     shared = [each for each in found.findings if each.code == "BN607"]
     assert [each.because for each in shared] == [("BN601",)] * len(shared)

@@ -625,6 +625,55 @@ def test_a_name_that_leads_where_nobody_listens_may_be_a_wrong_record() -> None:
     assert "correct the DNS record" in advice(found)
 
 
+def test_a_record_of_a_node_that_is_proven_at_another_address_is_wrong() -> None:
+    """With the advertised port; the other names lead to their nodes."""
+    names = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2, 3))
+    ends = [
+        replace(reached(n, f"10.9.0.{n}:9092"), endpoint=names[n - 1].endpoint, name=names[n - 1].host, brokers=names)
+        for n in (1, 2)
+    ]
+    last = Attempt("10.9.0.99", "unreachable", icmp="host-unreachable", reported_by="10.9.0.1")
+    away = probed(names[2].endpoint, names[2].host, ("10.9.0.99",), attempts=(last,))
+    paths = tuple(BrokerPath(*each) for each in zip(names, (*ends, away), strict=True))
+    server = replace(reached(3, "10.9.0.3:9092"), brokers=names)
+    found = diagnose(replace(DIRECT, bootstraps=(ends[0], server), paths=paths))
+    assert causes(found) == ["BN302"]
+    (advised,) = (each.remedy for each in found.findings if each.code == "BN302")
+    assert advised.client[0] == (
+        "correct the DNS record (or the hosts file): `kafka-3.hq.example` resolves here to 10.9.0.99, and node 3 is at "
+        "10.9.0.3"
+    )
+    assert (advised.broker, advised.rules) == ((), ("kafka-3.hq.example:9092 = 10.9.0.3:9092",))
+
+
+def test_another_machine_at_a_private_address_is_unreachable_as_the_other_brokers_are() -> None:
+    """The client's own network has the same addresses: a printer answers at one of them."""
+    ends = (
+        at_third(endpoint=BROKERS[0].endpoint, versions=ApiVersions("other-protocol", protocol="HTTP")),
+        *(replace(refused(each.endpoint), attempts=(Attempt(each.host, "refused"),)) for each in BROKERS[1:]),
+    )
+    paths = tuple(BrokerPath(*each) for each in zip(BROKERS, ends, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, paths=paths))
+    assert causes(found) == ["BN302"]
+    assert all(f"{each.endpoint} = {GATEWAY[each.node_id]}" in advice(found) for each in BROKERS)
+    assert {each.because for each in found.findings if each.code == "BN104"} == {("BN302",)}
+
+
+def test_a_network_rule_that_leads_to_another_server_gets_the_proven_rule_before_it() -> None:
+    rule = "192.168.1.0/24=172.10.1.0/24"
+    other = at_third(endpoint="172.10.1.25:9092", versions=ApiVersions("other-protocol", protocol="HTTP"))
+    well = [BrokerPath(each, reached(each.node_id, f"172.10.1.{22 + each.node_id}:9092"), rule) for each in BROKERS[:2]]
+    paths = (*well, BrokerPath(BROKERS[2], other, rule))
+    servers = (reached(1, "172.10.1.23:9092"), reached(3, "172.10.1.33:9092"))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=servers, paths=paths, rules=(rule,)))
+    assert causes(found) == ["BN104"]
+    (advised,) = (each.remedy for each in found.findings if each.code == "BN104")
+    assert advised.rules == ("192.168.1.25:9092 = 172.10.1.33:9092",)
+    assert advised.client == (
+        f"correct the rule `{rule}`, or put the right ones before it: the first rule that matches wins",
+    )
+
+
 def test_a_name_server_that_is_dead_is_not_an_unknown_name() -> None:
     brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2))
     paths = tuple(

@@ -92,6 +92,13 @@ def test_a_leader_that_comes_back_is_no_news() -> None:
     assert surveyed(Scripted(away, again)).leaderless == expected
 
 
+def test_the_last_replica_of_a_partition_without_a_leader_is_no_proof_that_its_broker_runs() -> None:
+    """It stays in the list of in-sync replicas; without the listener only, its broker runs."""
+    away = metadata(WELL, ("tags", 0, -1, LEADER_AWAY, (3,)), ("tags", 1, -1, LISTENER_AWAY, (2,)))
+    found = surveyed(Scripted(away, away))
+    assert (found.replicas, found.in_sync) == ((1, 2, 3), (1, 2))
+
+
 def test_partitions_are_counted_by_error() -> None:
     away = metadata(*((f"t{n}", 0, -1, LEADER_AWAY, (n,)) for n in (3, 1, 2)))
     assert surveyed(Scripted(away, away)).leaderless == (Leaderless("LEADER_NOT_AVAILABLE", 3, "t1-0", (1, 2, 3)),)
