@@ -214,6 +214,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     What: partitions name a node that no listener of any broker lists and that is an in-sync replica of no partition.
     Why: the broker is stopped, cannot register, or is fenced because it hangs. Clients work while every partition has a
     leader and enough in-sync replicas, and no bootstrap server still lists the broker: the finding is then a warning.
+    With `--topic` only the partitions of these topics count.
     Remedy: start the broker; its log shows why it stopped.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
@@ -228,7 +229,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
         starved = [each.name for each in evidence.topics if each.starved and node_id in each.lagging]
         yield finding(
-            Severity.ERROR if held or failures or starved else Severity.WARNING,
+            Severity.ERROR if any(each.wanted for each in held) or failures or starved else Severity.WARNING,
             f"node {node_id}",
             "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
@@ -304,7 +305,11 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
         count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
         message = f"{count} no leader on this listener ({each.error})"
         seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
-        yield error(f"cluster {evidence.cluster}", message, seen, broker=_REMEDIES.get(each.error, ()))
+        # A topic that nobody asked for may be without its broker for a time.
+        others = not each.wanted and each.error == "LEADER_NOT_AVAILABLE"
+        severity = Severity.WARNING if others else Severity.ERROR
+        fix = _REMEDIES.get(each.error, ())
+        yield finding(severity, f"cluster {evidence.cluster}", message, seen, broker=fix)
 
 
 @check("BN506", Need.METADATA)

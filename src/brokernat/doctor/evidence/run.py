@@ -28,12 +28,16 @@ def now() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leaderless:
-    """Partitions that two queries showed as unusable. `sample` is one, as `topic-partition`; `nodes` hold them."""
+    """Partitions that two queries showed as unusable. `sample` is one, as `topic-partition`; `nodes` hold them.
+
+    `wanted` is false if they are of other topics than those that were asked for.
+    """
 
     error: str
     count: int
     sample: str
     nodes: tuple[int, ...] = ()
+    wanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ async def survey(
         if seen.leaderless:
             await asyncio.sleep(PAUSE)
             still = (await partitions(channel)).leaderless
-            found.leaderless = _summed({place: still[place] for place in seen.leaderless if place in still})
+            found.leaderless = _summed({place: still[place] for place in seen.leaderless if place in still}, named)
         for each in wanted:
             found.coordinators.append(await coordinator(channel, each, seen.topics))
 
@@ -103,14 +103,16 @@ async def _in_time(
                 await ask(channel)
 
 
-def _summed(places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]) -> tuple[Leaderless, ...]:
-    """One record for each error, with the first partition as its sample."""
-    by_error: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+def _summed(
+    places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]], named: Sequence[str]
+) -> tuple[Leaderless, ...]:
+    """One record for each error, with the first partition as its sample; others for topics that are not named."""
+    found: dict[tuple[str, bool], list[tuple[str, tuple[int, ...]]]] = {}
     for (topic, number), (error, nodes) in sorted(places.items()):
-        by_error.setdefault(error, []).append((f"{topic}-{number}", nodes))
+        found.setdefault((error, not named or topic in named), []).append((f"{topic}-{number}", nodes))
     return tuple(
-        Leaderless(error, len(found), found[0][0], tuple(sorted({node for _, nodes in found for node in nodes})))
-        for error, found in by_error.items()
+        Leaderless(error, len(of), of[0][0], tuple(sorted({node for _, nodes in of for node in nodes})), wanted)
+        for (error, wanted), of in found.items()
     )
 
 

@@ -471,16 +471,19 @@ def test_a_node_that_fails_at_a_bootstrap_server_is_an_error_of_the_node() -> No
 # Down, or without the listener
 
 
-@pytest.mark.parametrize(("held", "severity"), [(False, Severity.WARNING), (True, Severity.ERROR)])
-def test_a_broker_that_is_down(held: bool, severity: Severity) -> None:
+@pytest.mark.parametrize(
+    ("held", "wanted", "severity"),
+    [(False, True, Severity.WARNING), (True, True, Severity.ERROR), (True, False, Severity.WARNING)],
+)
+def test_a_broker_that_is_down(*, held: bool, wanted: bool, severity: Severity) -> None:
     listed = BROKERS[:2]
     probes = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
     paths = tuple(replace(each, probe=replace(each.probe, brokers=listed)) for each in WELL[:2])
-    leaderless = (Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0", (3,)),) if held else ()
+    leaderless = (Leaderless("LEADER_NOT_AVAILABLE", 1, "a-0", (3,), wanted),) if held else ()
     evidence = replace(HEALTHY, bootstraps=probes, paths=paths, in_sync=(1, 2), leaderless=leaderless)
     found = diagnose(evidence)
     assert {(each.code, each.severity) for each in found.findings if each.code != "BN504"} == {("BN507", severity)}
-    assert causes(found) == (["BN507"] if held else [])
+    assert causes(found) == (["BN507"] if severity is Severity.ERROR else [])
 
 
 @pytest.mark.parametrize(("behind", "expected"), [((3,), ["BN507"]), ((), ["BN511"])])

@@ -104,6 +104,14 @@ def test_partitions_are_counted_by_error() -> None:
     assert surveyed(Scripted(away, away)).leaderless == (Leaderless("LEADER_NOT_AVAILABLE", 3, "t1-0", (1, 2, 3)),)
 
 
+def test_partitions_of_topics_that_were_not_asked_for_are_counted_apart() -> None:
+    places = {("mine", 0): ("LEADER_NOT_AVAILABLE", (3,)), ("other", 1): ("LEADER_NOT_AVAILABLE", (2,))}
+    assert module._summed(places, ["mine"]) == (
+        Leaderless("LEADER_NOT_AVAILABLE", 1, "mine-0", (3,)),
+        Leaderless("LEADER_NOT_AVAILABLE", 1, "other-1", (2,), wanted=False),
+    )
+
+
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
