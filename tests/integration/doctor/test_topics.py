@@ -12,6 +12,8 @@ from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import TopicSeen
 from brokernat.testbed import ClusterOptions, LoopbackWorld, RunningCluster, Topic
 
+BEFORE_3_7 = "2.4.1"
+
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 
@@ -28,18 +30,28 @@ def test_a_missing_topic_is_told_and_not_created(doctor_scene: Scene) -> None:
     assert found(hq.cluster, "no/such").keys() == {"BN508"}
 
 
-def test_everybody_may_use_a_topic_without_an_authorizer_if_enough_replicas_are_in_sync() -> None:
+STRICT = Topic("strict", configs={"min.insync.replicas": "2"})
+
+
+def test_everybody_may_use_a_topic_without_an_authorizer() -> None:
+    """Since 3.7, one that requires more replicas than it has, too."""
     with LoopbackWorld(hq=ClusterOptions(brokers=1), local=None) as world:
-        world.hq.create_topics(
-            [Topic("everybodys", partitions=3), Topic("strict", configs={"min.insync.replicas": "2"})]
-        )
+        world.hq.create_topics([Topic("everybodys", partitions=3), STRICT])
         evidence = looked_at(world.hq.cluster, topics=("everybodys",))
         strict = found(world.hq.cluster, "strict")
     (seen,) = evidence.topics
     assert (seen.name, seen.error, seen.partitions) == ("everybodys", "", 3)
     assert {"READ", "WRITE"} <= set(seen.rights or ())
     assert {"BN508", "BN509", "BN511"} <= set(diagnose(evidence).passed)
-    assert strict == {"BN511": "a partition has 1 in-sync replica, and `min.insync.replicas` is 2"}
+    assert strict == {}
+
+
+def test_before_3_7_a_topic_may_require_more_replicas_than_it_has() -> None:
+    with LoopbackWorld(hq=ClusterOptions(brokers=1, version=BEFORE_3_7), local=None) as world:
+        world.hq.create_topics([STRICT])
+        assert found(world.hq.cluster, "strict") == {
+            "BN511": "a partition has 1 in-sync replica, and `min.insync.replicas` is 2"
+        }
 
 
 def test_the_rights_of_the_user_decide(strict: RunningCluster) -> None:

@@ -69,8 +69,9 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: Producers with `acks=all` cannot write to {subjects}{reason}.
     What: a partition of a topic that was given with `--topic` has fewer in-sync replicas than the topic's
     `min.insync.replicas`.
-    Why: brokers that hold its replicas are down or too slow, or the topic has fewer replicas than that. Producers with
-    `acks=all` (the default since Kafka 3.0) get NOT_ENOUGH_REPLICAS and try again; consumers are not affected.
+    Why: brokers that hold its replicas are down or too slow; or, before Kafka 3.7, the topic has fewer replicas than
+    that. Producers with `acks=all` (the default since 3.0) get NOT_ENOUGH_REPLICAS and try again; consumers are not
+    affected.
     Remedy: start the brokers that hold its replicas; or give the topic more replicas, or lower the setting.
     """
     for each in evidence.topics:

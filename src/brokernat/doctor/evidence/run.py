@@ -71,8 +71,8 @@ class TopicSeen:
     `error` is Kafka's error name, `not-answered` if the connection ended or the time ran out first. `rights` are the
     operations that the client's user may do on it (Kafka's AclOperation), None if the broker does not tell
     (before 2.3, KIP-430). `in_sync` is the number of in-sync replicas of the partition that has the fewest, `required`
-    the topic's `min.insync.replicas`; None if unknown. `lagging` are the nodes that hold a replica of that
-    partition and are not in sync.
+    the topic's `min.insync.replicas`, for brokers since 3.7 at most its number of replicas; None if unknown. `lagging`
+    are the nodes that hold a replica of that partition and are not in sync.
     """
 
     name: str

@@ -28,6 +28,10 @@ _RIGHTS_SINCE, _CLUSTER_RIGHTS_UNTIL, _TOPIC_IDS_SINCE = 8, 10, 10
 _OPERATIONS = ("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE")
 """Kafka's AclOperation, from code 3 on."""
 _TOPIC, _REQUIRED = i8(2), "min.insync.replicas"
+_SINCE_3_7 = (1, 16)
+"""A version of Fetch that brokers have since 3.7; since then a topic requires no more replicas than it has
+(KAFKA-15583).
+"""
 _MOST_BROKERS = 10_000
 _MOST_BYTES = 4 << 20
 """The limit of an answer without topics: ten thousand brokers with long names."""
@@ -127,7 +131,14 @@ async def with_required(channel: Channel, seen: Sequence[TopicSeen]) -> tuple[To
         each.resource_name: next((config.value for config in each.configs or () if config.name == _REQUIRED), None)
         for each in answer.results or ()
     }
-    return tuple(replace(each, required=_number(values.get(each.name))) for each in seen)
+    capped = channel.offers(*_SINCE_3_7)
+    return tuple(_requiring(each, _number(values.get(each.name)), capped=capped) for each in seen)
+
+
+def _requiring(seen: TopicSeen, required: int | None, *, capped: bool) -> TopicSeen:
+    if required is not None and seen.in_sync is not None and capped:
+        required = min(required, seen.in_sync + len(seen.lagging))
+    return replace(seen, required=required)
 
 
 def _number(text: str | None) -> int | None:
