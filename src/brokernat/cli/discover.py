@@ -308,8 +308,17 @@ def _rows(found: Discovery) -> Iterator[tuple[object, ...]]:
 def _finding(finding: CheckFinding, width: int) -> Iterator[str]:
     sign = f"{_SIGNS[finding.severity]} {finding.code} "
     yield from folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
-    for line in (*finding.details, *finding.remedy.client, *finding.remedy.broker):
+    lines = [*finding.details, *finding.remedy.client, *finding.remedy.rules, *finding.remedy.broker]
+    if finding.code == "BN402" and finding.remedy.rules:
+        lines.append(
+            f"or verify the name of the certificate here: `--server-name {_left_host(finding.remedy.rules[0])}`"
+        )
+    for line in lines:
         yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
+
+
+def _left_host(rule: str) -> str:
+    return rule.partition(" = ")[0].rpartition(":")[0]
 
 
 def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:

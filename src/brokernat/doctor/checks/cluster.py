@@ -23,7 +23,7 @@ from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 from brokernat.text import counted
 
 
-@check("BN501", Need.METADATA, explains=("BN301", "BN302", "BN502", "BN601", "BN603", "BN605", "BN609", "BN611"))
+@check("BN501", Need.METADATA, explains=("BN301", "BN302", "BN601", "BN603", "BN605", "BN609", "BN611"))
 def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """Endpoints lead to different clusters.
 
@@ -102,8 +102,14 @@ def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     # If a node's own endpoint leads to another listener, BN603 reports it.
     odd = {each.probe.endpoint for each in dialled_nodes(evidence) if is_of_another_listener(each.failure)}
-    probes = [probe for probe in evidence.bootstraps if probe.brokers is not None and probe.endpoint not in odd]
-    if len({probe.cluster_id for probe in probes}) > 1 or all(starmap(same_listener, combinations(probes, 2))):
+    home = home_cluster(evidence)
+    probes = [
+        probe
+        for probe in evidence.bootstraps
+        # BN501 reports servers of other clusters.
+        if probe.brokers is not None and probe.endpoint not in odd and probe.cluster_id in (home, None)
+    ]
+    if all(starmap(same_listener, combinations(probes, 2))):
         return
     sets: dict[tuple[Advertised, ...], list[EndpointProbe]] = {}
     for probe in probes:

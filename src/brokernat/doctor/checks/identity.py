@@ -56,7 +56,10 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if not rule:
         own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
-        return Remedy(broker=(own, "if a gateway is in between, correct the forward to this node"), rules=lines)
+        forward = f"correct the forward at {end}: it leads to node {met.node_id}"
+        if probed.is_behind_gateway:
+            return Remedy(broker=(forward, own), rules=lines)
+        return Remedy(broker=(own, f"if a gateway is in between, {forward}"), rules=lines)
     if len(there) == 1 and not advertised:
         return Remedy(broker=("correct the forward to this node",), rules=lines)
     sharing = [each for each in probed.evidence.paths if each.probe is not None and each.probe.endpoint == end]

@@ -46,7 +46,10 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
         if path.probe is None and dialable(path.broker.host, path.broker.port):
             message = "no rule of the address map matches it, so clients do not dial it"
             alike = get_close_matches(path.broker.endpoint, compared, n=1, cutoff=_ALIKE)
-            typo = tuple(f"correct the left side of `{unused[each]}` if it is meant for this node" for each in alike)
+            typo = tuple(
+                f"correct the left side of `{unused[each]}` if it is meant for this node; its target was not tested"
+                for each in alike
+            )
             remedy = Remedy(typo, rules=proven_line(evidence, path))
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 end = path.broker.endpoint
@@ -111,7 +114,7 @@ def _unused_rules(evidence: Evidence) -> list[str]:
 def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """Rules of the map conflict.
 
-    Cause: The address map contradicts itself: {subjects}.
+    Cause: The address map contradicts itself: {messages}.
     What: an earlier rule hides another one, two rules contradict each other or share a target, or a target is itself
     advertised.
     Why: the map was edited by hand. The first matching rule wins, and a translated endpoint is not translated again.
@@ -121,7 +124,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     for rule, each in map_doubts(evidence):
         hides = _hiding_path(evidence, rule) if each.code in _HIDING else None
         if hides is not None:
-            message = f"`{hides.rule}` stands before it and leads elsewhere"
+            message = f"`{hides.rule}` stands before `{rule}` and leads elsewhere"
             fix = f"put `{rule}` before `{hides.rule}`, or remove that one"
             proof = [f"proven: {line}" for line in known_line(evidence, hides)]
             yield error(f"rule {rule}", message, proof, client=fix, explains=[path_failure(hides, evidence)])
@@ -175,9 +178,21 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     severity = Severity.ERROR if evidence.unmapped == "fail" else Severity.WARNING
     message = "no rule matches an advertised endpoint"
     seen = (f"advertised: {advertised}{more}", f"first rule: {evidence.rules[0]}")
-    remedy = Remedy(("write a new map: `brokernat discover` finds the rules",), rules=proven_lines(evidence))
+    remedy = Remedy(
+        (*_other_ports(evidence), "write a new map: `brokernat discover` finds the rules"), rules=proven_lines(evidence)
+    )
     unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
     yield finding(severity, f"cluster {evidence.cluster}", message, seen, remedy=remedy, explains=unmapped)
+
+
+def _other_ports(evidence: Evidence) -> Iterator[str]:
+    """What is wrong with rules for the advertised hosts with another port."""
+    now = {path.broker.host.lower(): path.broker.port for path in evidence.paths}
+    for text in evidence.rules or ():
+        pattern = parse_rule(text).pattern
+        port = now.get(_host(str(pattern)).strip("[]").lower()) if pattern.port is not None else None
+        if port is not None and port != pattern.port:
+            yield f"if only the port has changed: correct it in `{text}`; the broker advertises port {port} now"
 
 
 @check(

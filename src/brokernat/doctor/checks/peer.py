@@ -271,7 +271,8 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
         message, fix = f"slow: {longest[2]} takes {longest[0]:.1f} s", "set the clients' timeouts above this time"
-        if longest[2] == "resolve":
+        others = (each for each in took if each[2] != "resolve")
+        if longest[2] == "resolve" and max(others, default=(0.0,))[0] < _NOTICED:
             message = f"slow: the name servers of this machine take {longest[0]:.1f} s for `{probed.host}`"
             fix = "find the slow name server of /etc/resolv.conf: each is queried in turn, for IPv4 and for IPv6"
         yield finding(severity, probed, message, client=fix, explains=False)
@@ -310,9 +311,9 @@ def _other_users(probed: ProbedEndpoint) -> Remedy:
     mechanism, so it may be the right listener with other users.
     """
     evidence, end = probed.evidence, probed.probe.endpoint
-    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers]) or "NAME"
+    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
     mechanism = (evidence.mechanism or "").lower()
-    setting = f"`listener.name.{name.lower()}.{mechanism}.sasl.jaas.config`"
+    setting = f"`listener.name.{name.lower() if name else 'LISTENER'}.{mechanism}.sasl.jaas.config`"
     users = f"compare the users of this listener on {probed.node} with those of the other nodes: {setting}"
     if mechanism.startswith("scram"):
         stored = "SCRAM users are stored in the cluster, so all its nodes have the same ones"

@@ -95,9 +95,22 @@ class ProbedEndpoint(Place):
         end, rule, right = self.probe.endpoint, self.path.rule, self.proven_elsewhere
         forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
         forward += " other nodes"
+        if rule and len(proven := self._proven_here()) > 1:
+            by_name = f"the gateway at {end} chooses the broker by the TLS name (SNI) and knows {nodes_of(proven)}"
+            return Remedy(broker=(f"{by_name}: add `{self.path.broker.host}` there, for {self.node}",))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
         return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())), rules=right)
+
+    def _proven_here(self) -> list[DialledNode]:
+        """The other nodes that are proven at this endpoint, each by its own TLS name."""
+        return [
+            each
+            for each in dialled_nodes(self.evidence)
+            if each.probe.endpoint == self.probe.endpoint and each.failure is None
+            if each.probe.tls is not None and each.probe.name != self.probe.name
+            if each.probe.identity is not None and each.probe.identity.node_id == each.path.broker.node_id
+        ]
 
     @property
     def is_behind_gateway(self) -> bool:

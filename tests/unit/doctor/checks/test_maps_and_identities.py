@@ -56,7 +56,7 @@ def test_a_rule_with_a_typo_is_named_where_a_rule_is_missing(left: str, *, named
     unused = f"{left}={GATEWAY[2]}"
     found = diagnose(replace(without, rules=(*(without.rules or ()), unused)))
     (missing,) = (each for each in found.findings if each.code == "BN605")
-    typo = f"correct the left side of `{unused}` if it is meant for this node"
+    typo = f"correct the left side of `{unused}` if it is meant for this node; its target was not tested"
     assert missing.remedy.client == ((typo,) if named else ())
     # It is probably the rule of the node that is down.
     down = replace(without, rules=(*(without.rules or ()), unused), replicas=(1, 2, 3, 4))
@@ -156,6 +156,17 @@ def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward(
     )
     shared = [each for each in found.findings if each.code == "BN607"]
     assert [each.because for each in shared] == [("BN601",)] * len(shared)
+
+
+def test_rules_for_the_same_hosts_with_another_port_are_named() -> None:
+    old = tuple(f"{each.host}:9999={GATEWAY[each.node_id]}" for each in BROKERS)
+    paths = tuple(BrokerPath(each, None) for each in BROKERS)
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, rules=old, unmapped="fail"))
+    assert cause(found) == "BN609"
+    (advised,) = (each.remedy for each in found.findings if each.code == "BN609")
+    assert advised.client[:3] == tuple(
+        f"if only the port has changed: correct it in `{rule}`; the broker advertises port 9092 now" for rule in old
+    )
 
 
 @pytest.mark.parametrize("own", [True, False])

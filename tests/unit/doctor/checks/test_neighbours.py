@@ -115,6 +115,35 @@ def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -
     assert "unlike at node 1, node 2." in unlike.sentence
 
 
+def test_two_listeners_in_one_list_are_a_cause_beside_a_server_of_another_cluster() -> None:
+    public = tuple(Advertised(each.node_id, each.host, 9093) for each in BROKERS)
+    other = tuple(replace(reached(each.node_id, each.endpoint), brokers=public) for each in public)
+    paths = (*WELL, *(BrokerPath(each, probe) for each, probe in zip(public, other, strict=True)))
+    astray = replace(reached(1, "10.9.9.9:9092"), cluster_id="other", brokers=(Advertised(1, "10.9.9.9", 9092),))
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps[:2], other[1], astray), paths=paths))
+    assert sorted(causes(found)) == ["BN501", "BN502"]
+
+
+def test_a_name_that_a_gateway_does_not_know_is_added_there() -> None:
+    """Two nodes are proven at one endpoint by their TLS names; the third name gets the certificate of the first."""
+    gateway, names = "172.10.1.40:443", tuple(replace(each, host=f"kafka-{each.node_id}.hq") for each in BROKERS)
+    rule = f"*.hq:9092={gateway}"
+    ends = [
+        replace(reached(each.node_id, gateway), brokers=names, name=each.host, tls=TlsHandshake("ok"))
+        for each in names[:2]
+    ]
+    other = TlsHandshake("name-mismatch", names=("kafka-1.hq",))
+    lost = probed(gateway, names[2].host, ("172.10.1.40",), attempts=(Attempt("172.10.1.40", "connected"),), tls=other)
+    paths = tuple(BrokerPath(*each, rule) for each in zip(names, (*ends, lost), strict=True))
+    servers = tuple(replace(each, rule=rule) for each in ends)
+    found = diagnose(
+        replace(WITHOUT_MAP, bootstraps=servers, paths=paths, rules=(rule,), security_protocol="SSL", unmapped="fail")
+    )
+    assert causes(found) == ["BN402"]
+    assert "chooses the broker by the TLS name (SNI) and knows node 1, node 2: add `kafka-3.hq` there" in advice(found)
+    assert "correct the rule" not in advice(found)
+
+
 def test_a_plain_listener_among_those_with_tls() -> None:
     secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
     plain = at_third(tls=TlsHandshake("not-tls", plain=True))
