@@ -16,12 +16,17 @@ from brokernat.config.model import Reference, Sink
 from brokernat.errors import ConfigError
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.references import copies
+from brokernat.pipelines.references import copies, files
 from brokernat.pipelines.references import reference as module
 from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.references.reference import ReferenceTable
-from brokernat.pipelines.references.source import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
+from brokernat.pipelines.references.source import (
+    ORDER,
+    DuplicateKeysError,
+    StaleReferenceError,
+    UnusableReferenceError,
+)
 from brokernat.pipelines.steps.plan import Plan
 
 if TYPE_CHECKING:
@@ -78,6 +83,46 @@ def test_the_version_follows_from_the_content_alone(life: Life) -> None:
     assert version("id,name\nc1,One\nc2,Other\n") != first
     assert version("id,name\nc1,One\nc2,Two\n") == first
     assert life.rows() == {"c1": "One", "c2": "Two"}
+
+
+@pytest.mark.parametrize(
+    ("header", "jobs"),
+    [
+        ("id,name", 0),
+        ("id,a.b`c,Größe", 0),
+        ("id,name\r", 0),
+        ('id,"the name"', 1),
+        ("id,id", 1),
+        ("id,Id", 1),
+        ("id,", 1),
+        ("id, name", 1),
+        ("\ufeffid,name", 1),
+        ("\nid,name", 1),
+    ],
+)
+def test_a_plain_header_needs_no_job_and_is_read_as_spark_reads_it(
+    life: Life, monkeypatch: pytest.MonkeyPatch, header: str, jobs: int
+) -> None:
+    row = ",".join("1234"[: header.count(",") + 1])
+    life.path.write_bytes(f"{header}\n{row}\n".encode())
+    source, context = FileSource(life.section), life.spark.sparkContext
+
+    def loaded(group: str) -> tuple[list[str], list[tuple[object, ...]] | None, int]:
+        context.setJobGroup(group, group)
+        frame = source.load(life.spark, source.version(life.spark)).drop(ORDER)
+        started = len(context.statusTracker().getJobIdsForGroup(group))
+        try:
+            rows = [tuple(each) for each in frame.collect()]
+        except Exception:  # noqa: BLE001 - Spark refuses headers that it has to rename
+            return frame.columns, None, started
+        return frame.columns, rows, started
+
+    ours = loaded(f"ours {life.folder}")
+    monkeypatch.setattr(files, "plain_columns", lambda _: None)
+    sparks = loaded(f"spark's {life.folder}")
+    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    assert ours == (*sparks[:2], jobs)
+    assert sparks[2] == 1
 
 
 @pytest.mark.parametrize("policy", ["fail", "first", "last"])

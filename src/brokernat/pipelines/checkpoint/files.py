@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_LONGEST_LINE = 1 << 20
+"""The bytes of a first line that are read at most."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class FileStamp:
     """Path, size and time of a file, to detect changes; `modified` in milliseconds since 1970."""
@@ -71,6 +75,19 @@ class Files:
             return bytes(stream.readAllBytes()).decode()
         finally:
             stream.close()
+
+    def first_line(self, path: str) -> str | None:
+        """The first line of a file without its line end, None if the file is compressed."""
+        system, at = self._locate(path)
+        hadoop: Any = self.spark.sparkContext._jvm.org.apache.hadoop  # type: ignore[union-attr]  # noqa: SLF001
+        if hadoop.io.compress.CompressionCodecFactory(self._configuration()).getCodec(at) is not None:
+            return None
+        stream, line = system.open(at), hadoop.io.Text()
+        try:
+            hadoop.util.LineReader(stream).readLine(line, _LONGEST_LINE)
+        finally:
+            stream.close()
+        return str(line.toString())
 
     def write_text(self, path: str, text: str) -> None:
         """Replaces a small file and creates its folder: durably and at once on the local file system.

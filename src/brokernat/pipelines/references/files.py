@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from brokernat.config.model import CatalogReference, Reference
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
+from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,19 @@ READER_OPTIONS: Mapping[str, Mapping[str, str]] = {
 _NO_FILES = "[]"
 _QUIET_SECONDS = 0.2
 """A younger file may not be complete yet, so the check waits."""
+
+
+def plain_columns(header: str) -> str | None:
+    """The columns of a header line as DDL, None for one that only Spark reads as Spark does: with quotes, with escapes,
+    with names that are empty, equal or surrounded by blanks, or with other characters than printable ones.
+    """
+    names = header.split(",")
+    plain = (
+        header.isprintable() and not set('"\\') & set(header) and all(name and name == name.strip() for name in names)
+    )
+    if not plain or len({name.lower() for name in names}) < len(names):
+        return None
+    return ", ".join(f"{quoted(name)} STRING" for name in names)
 
 
 class FileSource(ReferenceSource):
@@ -64,10 +78,20 @@ class FileSource(ReferenceSource):
             raise UnusableReferenceError(f"a job is writing to {self.place}")
         options = {**READER_OPTIONS[self._format], **self._section.options}
         reader = spark.read.format(self._format).options(**options)
-        if self._section.ddl:
-            reader = reader.schema(self._section.ddl)
+        if columns := self._section.ddl or self._header(files, version):
+            reader = reader.schema(columns)
         order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
         return reader.load(self.place).withColumn(ORDER, order)
+
+    def _header(self, files: Files, version: SourceVersion) -> str | None:
+        """The columns of CSV files as DDL, all of them texts: Spark needs a job to find them. It compares the header of
+        every file with them. None if the header is not plain, so that Spark must read it.
+        """
+        if self._format != "csv" or self._section.options:
+            return None
+        first = next((each["path"] for each in json.loads(version.text or _NO_FILES) if each["size"]), None)
+        line = files.first_line(first) if first is not None else None
+        return None if line is None else plain_columns(line)
 
     def verify(self, spark: SparkSession, version: SourceVersion) -> None:
         """Raise UnusableReferenceError if a file has changed since `version`."""
