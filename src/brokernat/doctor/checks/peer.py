@@ -6,7 +6,7 @@ a fault on the path.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, listener_of, nodes_of, probed_endpoints
@@ -99,9 +99,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         message = (
             f"its answer ends after {received} bytes" if received else f"{_REQUESTS[stage]} gets no answer{within}"
         )
+        who = _the_node(probed, silent)
+        end = "it" if who == _EACH else probed.probe.endpoint
         fix: tuple[str, ...] = (
-            f"check whether {probed.node} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
-            f"check whether a firewall or a gateway in front of {probed.probe.endpoint} drops data after the handshake",
+            f"check whether {who} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
+            f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
             "check whether the listener has reached `max.connections`, so that new connections wait",
         )
         if stage == "tls":
@@ -128,15 +130,15 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     blocks Kafka; or the listener expects TLS.
     Remedy: check that the broker behind the gateway runs and that the gateway reaches it.
     """
-    for probed in probed_endpoints(evidence):
-        stage = _ended(probed.probe, "closed", "reset")
+    ended = [(probed, _ended(probed.probe, "closed", "reset")) for probed in probed_endpoints(evidence)]
+    for probed, stage in ended:
         if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
             # Kafka closes the connection after a failed login: BN404.
             continue
         fix = (
-            f"if a gateway or a load balancer listens there: check that {probed.node} runs, that the gateway reaches "
-            "it, that it allows enough connections, and that it sends no PROXY protocol header, which Kafka does not "
-            "support",
+            f"if a gateway or a load balancer listens there: check that {_the_node(probed, ended)} runs, that the "
+            "gateway reaches it, that it allows enough connections, and that it sends no PROXY protocol header, which "
+            "Kafka does not support",
             "if the broker itself listens there: its log has the reason",
         )
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
@@ -358,6 +360,15 @@ def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
     if others := probed.others_past(stage):
         seen.append(f"it works at {nodes_of(others)}")
     return seen
+
+
+def _the_node(probed: ProbedEndpoint, alike: Sequence[tuple[ProbedEndpoint, Stage | None]]) -> str:
+    """The node, or one name for all if several nodes fail alike: equal advice is printed once."""
+    nodes = {each.node for each, stage in alike if stage is not None and each.path is not None}
+    return _EACH if probed.path is not None and len(nodes) > 1 else probed.node
+
+
+_EACH = "each of these nodes"
 
 
 def _legible(first_bytes: str) -> str:
