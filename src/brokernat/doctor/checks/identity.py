@@ -52,7 +52,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
 def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Remedy:
     """Correct the rule if no forward could be right, otherwise the forward."""
     end, rule = probed.probe.endpoint, probed.path.rule
-    there = [path.rule for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
+    sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if not rule:
         own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
@@ -60,16 +60,15 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
         if probed.is_behind_gateway:
             return Remedy(broker=(forward, own), rules=lines)
         return Remedy(broker=(own, f"if a gateway is in between, {forward}"), rules=lines)
-    if len(there) == 1 and not advertised:
+    if len(sharing) == 1 and not advertised:
         return Remedy(broker=("correct the forward to this node",), rules=lines)
-    sharing = [each for each in probed.evidence.paths if each.probe is not None and each.probe.endpoint == end]
     others = ", ".join(f"node {each.broker.node_id}" for each in sharing if each is not probed.path)
     shared = f"{end} is the target of the rule for {others} too, and each node needs an endpoint of its own"
     fix = f"correct the rule `{rule}`: {'it leads to an advertised endpoint' if advertised else shared}"
-    if len(there) > 1 and set(there) == {rule}:
-        fix = f"`{rule}` leads {len(there)} nodes to one endpoint: write one rule for each node instead"
+    if len(sharing) > 1 and {path.rule for path in sharing} == {rule}:
+        fix = f"`{rule}` leads {len(sharing)} nodes to one endpoint: write one rule for each node instead"
         # The node that answers there needs its rule, too.
-        right = [path for path in probed.evidence.paths if path.broker.node_id == met.node_id and path.rule == rule]
+        right = [path for path in sharing if path.broker.node_id == met.node_id]
         lines = (*(f"{path.broker.endpoint} = {end}" for path in right), *lines)
         return Remedy((fix,), ("give each node a forward of its own at the gateway",), lines)
     return Remedy((fix,), rules=lines)
