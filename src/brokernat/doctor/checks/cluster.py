@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
+from brokernat.doctor.checks.advice import known_line, proven_line, working_listeners
 from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, path_failure, same_listener
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
     every_probe,
-    known_line,
     listener_of,
     probed_endpoints,
-    proven_line,
-    working_listeners,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address.host import bracketed
+from brokernat.doctor.checks.advice import proven_line
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
-from brokernat.doctor.checks.queries import (
-    DialledNode,
-    acl_line,
-    dialled_nodes,
-    only_named_by,
-    proven_line,
-    sureness,
-)
+from brokernat.doctor.checks.queries import DialledNode, acl_line, dialled_nodes, only_named_by, sureness
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
+from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    known_line,
     map_doubts,
     place_of,
     places,
     probed_endpoints,
-    proven_line,
-    proven_lines,
     server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from brokernat.doctor.checks.advice import proven_line
 from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
@@ -12,7 +13,6 @@ from brokernat.doctor.checks.queries import (
     every_probe,
     nearly_in,
     probed_endpoints,
-    proven_line,
     remedy_for,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning

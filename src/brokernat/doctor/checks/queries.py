@@ -1,4 +1,4 @@
-"""Evidence queries that several checks share, and the map lines that the evidence proves; pure."""
+"""Evidence queries that several checks share: each endpoint once, with its neighbours and its remedy; pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
-from brokernat.doctor.checks.failures import bootstrap_failure, home_cluster, once, path_failure
+from brokernat.doctor.checks.advice import (
+    any_reached_directly,
+    balancer_advice,
+    corrected,
+    host_advice,
+    known_line,
+    own_network_advice,
+    proven_line,
+    reached_listeners,
+    route_advice,
+    stale_record,
+    unmapped_advice,
+)
+from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.checks.routes import host_advice, own_network_advice, route_advice
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, ListenerSeen, Stage
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind
+from brokernat.doctor.host_kinds import is_loopback, known_kind
 from brokernat.errors import Finding
 
 
@@ -241,81 +253,6 @@ def acl_line(evidence: Evidence, right: str) -> str:
     return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal {user} {right}"
 
 
-@once
-def proven_lines(evidence: Evidence) -> tuple[str, ...]:
-    """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
-
-    There is no rule for a node that answers at several bootstrap servers, for a server at which several nodes answer,
-    or if the servers are of several clusters, which may advertise the same endpoints.
-    """
-    if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
-        return ()
-    reached: dict[int, set[str]] = {}
-    lines: dict[int, str] = {}
-    for probe in evidence.bootstraps:
-        identity = probe.identity
-        if identity is None or identity.node_id is None or identity.others:
-            continue
-        own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
-        # A broker may advertise any text, and users copy this line.
-        alone = own is not None and sum(each.endpoint == own.endpoint for each in probe.brokers or ()) == 1
-        if own is not None and alone and dialable(own.host, own.port):
-            reached.setdefault(identity.node_id, set()).add(probe.endpoint)
-            lines[identity.node_id] = f"{own.endpoint} = {probe.endpoint}"
-    return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
-
-
-def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
-
-    No rule can distinguish these.
-    """
-    if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
-        return ()
-    return known_line(evidence, path) or (f"{path.broker.endpoint} = HOST:PORT that can be dialled from here",)
-
-
-def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, if the evidence proves it."""
-    return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
-
-
-def corrected(path: BrokerPath, right: Sequence[str]) -> str:
-    """How to correct the rule of a node, and where its right rule belongs if a wider one leads elsewhere."""
-    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
-    before = ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
-    return f"correct the rule `{path.rule}`{before}"
-
-
-def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
-    """How to correct the DNS record of a node that is proven at another address, at the advertised port. If no other
-    node is reached at its advertised endpoint, the names may all be right in another network.
-    """
-    host = path.broker.host
-    if path.rule or path.probe is None or address(host) is not None or not path.probe.addresses:
-        return None
-    if not any_reached_directly(evidence):
-        return None
-    for line in known_line(evidence, path):
-        right, _, port = line.partition(" = ")[2].rpartition(":")
-        known = address(right.strip("[]"))
-        if known is not None and port == str(path.broker.port) and str(known) not in path.probe.addresses:
-            leads = f"`{host}` resolves here to {', '.join(path.probe.addresses)}"
-            return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {right}"
-    return None
-
-
-def any_reached_directly(evidence: Evidence) -> bool:
-    """Whether clients reach a node at its advertised endpoint, without a rule."""
-    return any(each.answers and each.rule is None for each in evidence.paths)
-
-
-def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
-    first_map = bool(rules) and not evidence.rules
-    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
-
-
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """The remedy for an unreachable advertised endpoint, smallest change first; it names only probed endpoints.
 
@@ -337,7 +274,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
     routes = (own_network_advice if known_line(evidence, path) else route_advice)(evidence, path.probe)
-    client = (*instead, *routes, *([kind] if kind else ()), *_balancer_advice(evidence, rules))
+    client = (*instead, *routes, *([kind] if kind else ()), *balancer_advice(evidence, rules))
     return Remedy(client, () if instead else (broker,), rules)
 
 
@@ -372,56 +309,11 @@ def _works_for_clients(place: Place) -> bool:
     return place.failure is None or place.failure.doubt
 
 
-def _balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
-    """Why no bootstrap server can be the reachable side of a rule that is to be filled in."""
-    for probe in evidence.bootstraps if rules else ():
-        if probe.identity is not None and probe.identity.others:
-            nodes = sorted({node_id for _, node_id in probe.identity.met})
-            leads = f"{probe.endpoint} leads to nodes {', '.join(map(str, nodes))} in turn"
-            yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
-
-
 def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
     """The paths to brokers that only this bootstrap server names."""
     others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
     named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
     return [path for path in evidence.paths if path.broker in named - others]
-
-
-def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
-    """Other listeners that name every node and accept this client: bootstrap servers there need no map."""
-    every = {path.broker.node_id for path in evidence.paths}
-    entered = {each.name for each in evidence.listeners if each.entered}
-    inner = {dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps}
-    # The brokers' own listener comes last: it may be closed to clients one day.
-    return tuple(
-        f"bootstrap at {','.join(each.endpoint for each in ends[:_FEW])}: listener {name} works from here, and no map "
-        "is needed"
-        for name, ends in sorted(working_listeners(evidence).items(), key=lambda item: item[0] in inner)
-        if name not in entered and every <= {each.node_id for each in ends}
-    )
-
-
-@once
-def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
-    """Listeners whose every advertised endpoint works for this client."""
-    seen: dict[str, list[ListenerSeen]] = {}
-    for each in evidence.listeners:
-        seen.setdefault(each.name, []).append(each)
-    home = home_cluster(evidence)
-    return {name: ends for name, ends in seen.items() if _works(ends, home)}
-
-
-def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
-    """Whether every broker answers at its own endpoint."""
-    probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
-    brokers = {broker for probe in probes for broker in probe.brokers or ()}
-    met = [(each.node_id, each.probe.identity.node_id) for each in ends if each.probe and each.probe.identity]
-    return all(node_id in (None, expected) for expected, node_id in met) and (
-        len(ends) == len(probes) == len({each.endpoint for each in ends})
-        and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}
-        and all(probe.cluster_id == cluster for probe in probes)
-    )
 
 
 def server_of(probe: EndpointProbe) -> str:
@@ -460,7 +352,6 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 _PORT = re.compile(r":(\d+)$")
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
-_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {
     "refused": "refused the connection",

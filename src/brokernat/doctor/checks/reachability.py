@@ -6,25 +6,28 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from brokernat.doctor.checks.advice import (
+    any_reached_directly,
+    corrected,
+    host_advice,
+    known_line,
+    reached_listeners,
+    route_advice,
+    stale_record,
+)
 from brokernat.doctor.checks.queries import (
     DialledNode,
     ProbedEndpoint,
-    any_reached_directly,
     bootstrap_servers,
-    corrected,
     dialled_nodes,
-    known_line,
     node,
     place_of,
     probed_endpoints,
-    reached_listeners,
     remedy_for,
     restart_advice,
-    stale_record,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.checks.routes import host_advice, route_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback, neighbours

@@ -1,0 +1,217 @@
+"""What the evidence alone allows to advise: proven rules, listeners that work, DNS records, and what lies between this
+machine and an address that it has no route to, by the ICMP messages that came back; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from brokernat.doctor.checks.failures import home_cluster, once
+from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
+from brokernat.doctor.host_kinds import address, dialable, neighbours, network
+
+_FEW = 3
+_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
+
+
+@once
+def proven_lines(evidence: Evidence) -> tuple[str, ...]:
+    """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
+
+    There is no rule for a node that answers at several bootstrap servers, for a server at which several nodes answer,
+    or if the servers are of several clusters, which may advertise the same endpoints.
+    """
+    if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
+        return ()
+    reached: dict[int, set[str]] = {}
+    lines: dict[int, str] = {}
+    for probe in evidence.bootstraps:
+        identity = probe.identity
+        if identity is None or identity.node_id is None or identity.others:
+            continue
+        own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
+        # A broker may advertise any text, and users copy this line.
+        alone = own is not None and sum(each.endpoint == own.endpoint for each in probe.brokers or ()) == 1
+        if own is not None and alone and dialable(own.host, own.port):
+            reached.setdefault(identity.node_id, set()).add(probe.endpoint)
+            lines[identity.node_id] = f"{own.endpoint} = {probe.endpoint}"
+    return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
+
+
+def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
+
+    No rule can distinguish these.
+    """
+    if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
+        return ()
+    return known_line(evidence, path) or (f"{path.broker.endpoint} = HOST:PORT that can be dialled from here",)
+
+
+def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, if the evidence proves it."""
+    return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
+
+
+def corrected(path: BrokerPath, right: Sequence[str]) -> str:
+    """How to correct the rule of a node, and where its right rule belongs if a wider one leads elsewhere."""
+    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
+    before = ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
+    return f"correct the rule `{path.rule}`{before}"
+
+
+def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
+    """How to correct the DNS record of a node that is proven at another address, at the advertised port. If no other
+    node is reached at its advertised endpoint, the names may all be right in another network.
+    """
+    host = path.broker.host
+    if path.rule or path.probe is None or address(host) is not None or not path.probe.addresses:
+        return None
+    if not any_reached_directly(evidence):
+        return None
+    for line in known_line(evidence, path):
+        right, _, port = line.partition(" = ")[2].rpartition(":")
+        known = address(right.strip("[]"))
+        if known is not None and port == str(path.broker.port) and str(known) not in path.probe.addresses:
+            leads = f"`{host}` resolves here to {', '.join(path.probe.addresses)}"
+            return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {right}"
+    return None
+
+
+def any_reached_directly(evidence: Evidence) -> bool:
+    """Whether clients reach a node at its advertised endpoint, without a rule."""
+    return any(each.answers and each.rule is None for each in evidence.paths)
+
+
+def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
+    first_map = bool(rules) and not evidence.rules
+    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
+
+
+def balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
+    """Why no bootstrap server can be the reachable side of a rule that is to be filled in."""
+    for probe in evidence.bootstraps if rules else ():
+        if probe.identity is not None and probe.identity.others:
+            nodes = sorted({node_id for _, node_id in probe.identity.met})
+            leads = f"{probe.endpoint} leads to nodes {', '.join(map(str, nodes))} in turn"
+            yield f"{leads}, so no rule can use it: each node needs an endpoint of its own"
+
+
+def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
+    """Other listeners that name every node and accept this client: bootstrap servers there need no map."""
+    every = {path.broker.node_id for path in evidence.paths}
+    entered = {each.name for each in evidence.listeners if each.entered}
+    inner = {dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps}
+    # The brokers' own listener comes last: it may be closed to clients one day.
+    return tuple(
+        f"bootstrap at {','.join(each.endpoint for each in ends[:_FEW])}: listener {name} works from here, and no map "
+        "is needed"
+        for name, ends in sorted(working_listeners(evidence).items(), key=lambda item: item[0] in inner)
+        if name not in entered and every <= {each.node_id for each in ends}
+    )
+
+
+@once
+def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
+    """Listeners whose every advertised endpoint works for this client."""
+    seen: dict[str, list[ListenerSeen]] = {}
+    for each in evidence.listeners:
+        seen.setdefault(each.name, []).append(each)
+    home = home_cluster(evidence)
+    return {name: ends for name, ends in seen.items() if _works(ends, home)}
+
+
+def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
+    """Whether every broker answers at its own endpoint."""
+    probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
+    brokers = {broker for probe in probes for broker in probe.brokers or ()}
+    met = [(each.node_id, each.probe.identity.node_id) for each in ends if each.probe and each.probe.identity]
+    return all(node_id in (None, expected) for expected, node_id in met) and (
+        len(ends) == len(probes) == len({each.endpoint for each in ends})
+        and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}
+        and all(probe.cluster_id == cluster for probe in probes)
+    )
+
+
+def route_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
+    """Advice if this machine or a router has no route; addresses of one network share a line."""
+    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
+    return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
+
+
+def own_network_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
+    """The part of `route_advice` that is about this machine alone: no IPv6, or an address in the brokers' network."""
+    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each) and not each.icmp]
+    return tuple(
+        dict.fromkeys(
+            _route_line(evidence, each) for each in lost if ":" in each.address or own_address(evidence, each)
+        )
+    )
+
+
+def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+    """The brokers' side if the last router reports that the host does not answer."""
+    attempts = probe.attempts if probe is not None else ()
+    return tuple(f"check that the host {each.address} is up" for each in attempts if each.icmp == "host-unreachable")
+
+
+def own_address(evidence: Evidence, lost: Attempt) -> str | None:
+    """This machine's address in the network of an address that it has no route to, if nothing of that network answers.
+
+    It is then probably not the network of the brokers, but another one with the same addresses on this machine.
+    """
+    own = lost.reported_by
+    if not _unrouted(lost) or lost.icmp or not own or not neighbours(own, lost.address):
+        return None
+    return None if network(own) in _networks_met(evidence) else own
+
+
+def _unrouted(attempt: Attempt) -> bool:
+    return attempt.outcome == "unreachable" and not attempt.rejected
+
+
+def _route_line(evidence: Evidence, lost: Attempt) -> str:
+    alike = _unrouted_addresses(evidence)[_way(lost)]
+    hosts = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
+    if lost.icmp:
+        said = (
+            f"router {lost.reported_by} sends ICMP {lost.icmp}" if lost.reported_by else f"ICMP {lost.icmp} comes back"
+        )
+        return f"check the route or the VPN to {hosts}, and the firewalls on the path: {said}"
+    command = f"`ip route get {alike[0]}`"
+    if own := own_address(evidence, lost):
+        bridge = f"this machine itself has the address {own} in the network of {hosts}, perhaps a bridge of Docker"
+        return f"{bridge}: packets then do not leave it. Check {command}, and give the bridge another subnet"
+    off = "the host is off" if len(alike) == 1 else "the hosts are off"
+    missing = "a route or a VPN of this machine may be missing, its firewall may reject the packets"
+    return f"check {command}: {'this machine may have no IPv6' if ':' in lost.address else missing}, or {off}"
+
+
+def _attempts(evidence: Evidence) -> Iterator[Attempt]:
+    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
+    return (each for probe in probes for each in probe.attempts)
+
+
+def _way(lost: Attempt) -> tuple[object, str, str]:
+    """What addresses without a route have in common: the network, the ICMP type, the reporting router."""
+    return _network(lost.address), lost.icmp, lost.reported_by
+
+
+def _network(place: str) -> object:
+    return place if address(place) is None else network(place)
+
+
+@once
+def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], list[str]]:
+    """The addresses without a route, by `_way`."""
+    found: dict[tuple[object, str, str], dict[str, None]] = {}
+    for each in filter(_unrouted, _attempts(evidence)):
+        found.setdefault(_way(each), {})[each.address] = None
+    return {key: [*addresses] for key, addresses in found.items()}
+
+
+@once
+def _networks_met(evidence: Evidence) -> set[object]:
+    """The networks of addresses to which there is a route."""
+    return {_network(each.address) for each in _attempts(evidence) if each.outcome != "unreachable"}
