@@ -110,16 +110,15 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _of_another_machine(probed: DialledNode) -> str | None:
-    """What answers at a private address that is another machine's here: the node is proven elsewhere, and no node is
-    reached at its advertised endpoint.
+    """What answers at an address that is another machine's here: the node is proven elsewhere, and no node is reached
+    at its advertised endpoint.
     """
-    protocol = (probed.probe.versions.protocol if probed.probe.versions is not None else "").replace("TLS", "")
-    away = not any_reached_directly(probed.evidence) and not is_loopback(probed.host)
-    return (
-        f"a machine that is no broker answers there ({protocol})"
-        if protocol and away and probed.proven_elsewhere
-        else None
-    )
+    spoken = (each.protocol for each in (probed.probe.tls, probed.probe.versions) if each is not None)
+    protocol = next((each for each in spoken if each not in ("", "TLS")), None)
+    here = any_reached_directly(probed.evidence) or is_loopback(probed.host)
+    if protocol is None or here or not probed.proven_elsewhere:
+        return None
+    return f"a machine that is no broker answers there ({protocol})"
 
 
 def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:

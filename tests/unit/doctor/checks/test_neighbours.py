@@ -678,10 +678,15 @@ def test_a_record_of_a_node_that_is_proven_at_another_address_is_wrong() -> None
     assert (advised.broker, advised.rules) == ((), ("kafka-3.hq.example:9092 = 10.9.0.3:9092",))
 
 
-def test_another_machine_at_a_private_address_is_unreachable_as_the_other_brokers_are() -> None:
+@pytest.mark.parametrize(
+    "seen",
+    [{"versions": ApiVersions("other-protocol", protocol="HTTP")}, {"tls": TlsHandshake("not-tls", protocol="HTTP")}],
+    ids=["plain", "tls"],
+)
+def test_another_machine_at_a_private_address_is_unreachable_as_the_other_brokers_are(seen: dict[str, object]) -> None:
     """The client's own network has the same addresses: a printer answers at one of them."""
     ends = (
-        at_third(endpoint=BROKERS[0].endpoint, versions=ApiVersions("other-protocol", protocol="HTTP")),
+        at_third(endpoint=BROKERS[0].endpoint, **seen),
         *(replace(refused(each.endpoint), attempts=(Attempt(each.host, "refused"),)) for each in BROKERS[1:]),
     )
     paths = tuple(BrokerPath(*each) for each in zip(BROKERS, ends, strict=True))
