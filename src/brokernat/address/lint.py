@@ -58,7 +58,7 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
 
 
 class _Rules:
-    """The rules of a map, by what finds another one among thousands: the hosts of the pattern, and the target."""
+    """The rules of a map, indexed by the hosts of their patterns and by their targets."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.all = rules
@@ -101,7 +101,7 @@ class _Rules:
 
 
 def _shareable(rule: Rule) -> object | None:
-    """The target of a rule, if two brokers cannot have it both."""
+    """The target of a rule, None if the rules of several brokers may have it."""
     return (type(rule), rule.reachable) if isinstance(rule, HostPortRule | HostRule | CidrRule) else None
 
 

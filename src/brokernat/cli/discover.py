@@ -310,15 +310,10 @@ def _finding(finding: CheckFinding, width: int) -> Iterator[str]:
     yield from folded(f"{finding.subject}: {finding.message}", width, sign, " " * len(sign))
     lines = [*finding.details, *finding.remedy.client, *finding.remedy.rules, *finding.remedy.broker]
     if finding.code == "BN402" and finding.remedy.rules:
-        lines.append(
-            f"or verify the name of the certificate here: `--server-name {_left_host(finding.remedy.rules[0])}`"
-        )
+        name = Endpoint.parse(finding.remedy.rules[0].partition(" = ")[0]).host
+        lines.append(f"or verify the name of the certificate here: `--server-name {name}`")
     for line in lines:
         yield from folded(line, width, " " * (len(sign) + 2), " " * (len(sign) + 4))
-
-
-def _left_host(rule: str) -> str:
-    return rule.partition(" = ")[0].rpartition(":")[0]
 
 
 def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: str | None) -> Iterator[str]:

@@ -186,7 +186,8 @@ class Proxy:
         self.end()
         if handover is not None and (closed := open_before - self._handed_over):
             _log.info(
-                "the restart closed %s with TLS, a login or a request in progress; the clients connect again",
+                "the restart closed %s that cannot be handed over (TLS, or a login or request in progress); the "
+                "clients connect again",
                 counted(closed, "connection"),
             )
 

@@ -165,7 +165,7 @@ def test_a_connection_over_tls_ends_behind_its_last_response_at_a_restart(tmp_pa
             assert isinstance(served.cluster, Counting)
             assert answered == served.cluster.asked == list(range(len(answered)))
             until(lambda: not any(alive(pid) for pid in before))
-            assert "the restart closed 1 connection with TLS" in (tmp_path / "log").read_text()
+            assert "the restart closed 1 connection that cannot be handed over (TLS" in (tmp_path / "log").read_text()
             with over_tls(connected(LISTEN)) as another:
                 assert ask(another, API_VERSIONS)
 

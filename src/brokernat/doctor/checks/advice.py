@@ -134,20 +134,18 @@ def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     )
 
 
-def route_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
-    """Advice if this machine or a router has no route; addresses of one network share a line."""
+def route_advice(
+    evidence: Evidence, probe: EndpointProbe | None, *, this_machine_only: bool = False
+) -> tuple[str, ...]:
+    """Advice if this machine or a router has no route; addresses of one network share a line.
+
+    Args:
+        this_machine_only: only if this machine may lack IPv6, or has an address in the brokers' network.
+    """
     lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
+    if this_machine_only:
+        lost = [each for each in lost if not each.icmp and (":" in each.address or own_address(evidence, each))]
     return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
-
-
-def own_network_advice(evidence: Evidence, probe: EndpointProbe | None) -> tuple[str, ...]:
-    """The part of `route_advice` that is about this machine alone: no IPv6, or an address in the brokers' network."""
-    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each) and not each.icmp]
-    return tuple(
-        dict.fromkeys(
-            _route_line(evidence, each) for each in lost if ":" in each.address or own_address(evidence, each)
-        )
-    )
 
 
 def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:

@@ -231,15 +231,15 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     for node_id in sorted(down):
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
-        starved = [each.name for each in evidence.topics if each.starved and node_id in each.lagging]
+        under_min_isr = [each.name for each in evidence.topics if each.under_min_isr and node_id in each.out_of_sync]
         yield finding(
-            Severity.ERROR if any(each.wanted for each in held) or failures or starved else Severity.WARNING,
+            Severity.ERROR if any(each.wanted for each in held) or failures or under_min_isr else Severity.WARNING,
             f"node {node_id}",
             "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
             (
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
-                *(f"topic {name} has too few in-sync replicas without it" for name in starved),
+                *(f"topic {name} has too few in-sync replicas without it" for name in under_min_isr),
             ),
             broker=f"start node {node_id}; its log shows why it stopped",
             # If one bootstrap server does not answer and one broker is down, they are probably the same node.

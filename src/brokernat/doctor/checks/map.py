@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from brokernat.address import AddressMap, Endpoint, parse_rule
+from brokernat.address import AddressMap, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
@@ -186,11 +186,12 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
 def _other_ports(evidence: Evidence) -> Iterator[str]:
     """What is wrong with rules for the advertised hosts with another port."""
     now = {path.broker.host.lower(): path.broker.port for path in evidence.paths}
-    for text in evidence.rules or ():
-        pattern = parse_rule(text).pattern
-        port = now.get(_host(str(pattern)).strip("[]").lower()) if pattern.port is not None else None
-        if port is not None and port != pattern.port:
-            yield f"if only the port has changed: correct it in `{text}`; the broker advertises port {port} now"
+    for rule in map(parse_rule, evidence.rules or ()):
+        if not isinstance(rule, HostPortRule):
+            continue
+        port = now.get(rule.advertised.host)
+        if port not in (None, rule.advertised.port):
+            yield f"if only the port has changed: correct it in `{rule}`; the broker advertises port {port} now"
 
 
 @check(

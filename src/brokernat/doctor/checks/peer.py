@@ -39,8 +39,8 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
-        protocol = next((each.protocol for each in (probed.probe.tls, versions) if each and each.protocol), "TLS")
-        if protocol != "TLS":
+        protocol = probed.probe.protocol
+        if protocol not in ("", "TLS"):
             spelled = protocol[:1] in "AEFHILMNORSX" and protocol.partition(" ")[0].isupper()
             said = f"{'an' if spelled else 'a'} {protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
@@ -100,7 +100,7 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             f"its answer ends after {received} bytes" if received else f"{_REQUESTS[stage]} gets no answer{within}"
         )
         who = _the_node(probed, silent)
-        end = "it" if who == _EACH else probed.probe.endpoint
+        end = who if who == _EACH else probed.probe.endpoint
         fix: tuple[str, ...] = (
             f"check whether {who} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"check whether a firewall or a gateway in front of {end} drops data after the handshake",

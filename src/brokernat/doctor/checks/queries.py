@@ -15,7 +15,6 @@ from brokernat.doctor.checks.advice import (
     corrected,
     host_advice,
     known_line,
-    own_network_advice,
     proven_line,
     reached_listeners,
     route_advice,
@@ -273,7 +272,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         return Remedy(client, _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    routes = (own_network_advice if known_line(evidence, path) else route_advice)(evidence, path.probe)
+    routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
     client = (*instead, *routes, *([kind] if kind else ()), *balancer_advice(evidence, rules))
     return Remedy(client, () if instead else (broker,), rules)
 

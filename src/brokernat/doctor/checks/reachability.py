@@ -113,10 +113,8 @@ def _of_another_machine(probed: DialledNode) -> str | None:
     """What answers at an address that is another machine's here: the node is proven elsewhere, and no node is reached
     at its advertised endpoint.
     """
-    spoken = (each.protocol for each in (probed.probe.tls, probed.probe.versions) if each is not None)
-    protocol = next((each for each in spoken if each not in ("", "TLS")), None)
-    here = any_reached_directly(probed.evidence) or is_loopback(probed.host)
-    if protocol is None or here or not probed.proven_elsewhere:
+    protocol, here = probed.probe.protocol, any_reached_directly(probed.evidence) or is_loopback(probed.host)
+    if protocol in ("", "TLS") or here or not probed.proven_elsewhere:
         return None
     return f"a machine that is no broker answers there ({protocol})"
 

@@ -75,17 +75,17 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: start the brokers that hold its replicas; or give the topic more replicas, or lower the setting.
     """
     for each in evidence.topics:
-        if not each.starved:
+        if not each.under_min_isr:
             continue
-        lagging = ", ".join(map(str, each.lagging))
+        nodes = ", ".join(map(str, each.out_of_sync))
         has = counted(each.in_sync or 0, "in-sync replica")
-        seen = f"replicas that are not in sync: on node {lagging}" if lagging else "all its replicas are in sync"
-        start = f"start node {lagging}, or look in its log why its replica is behind"
+        seen = f"replicas that are not in sync: on node {nodes}" if nodes else "all its replicas are in sync"
+        start = f"start node {nodes}, or look in its log why its replica is behind"
         yield error(
             f"topic {each.name}",
             f"a partition has {has}, and `min.insync.replicas` is {each.required}",
             (seen,),
-            broker=start if lagging else "give the topic more replicas, or lower `min.insync.replicas`",
+            broker=start if nodes else "give the topic more replicas, or lower `min.insync.replicas`",
         )
 
 

@@ -124,6 +124,11 @@ class EndpointProbe:
         return _ANSWERS.get(self.versions.outcome, "closed")
 
     @property
+    def protocol(self) -> str:
+        """The protocol that the peer speaks instead of the expected one; empty if it is unknown or the expected one."""
+        return next((each.protocol for each in (self.tls, self.versions) if each is not None and each.protocol), "")
+
+    @property
     def first_bytes(self) -> str:
         """The first bytes of an answer that is not Kafka's, in hexadecimal."""
         return self.versions.first_bytes if self.versions is not None else ""

@@ -71,8 +71,8 @@ class TopicSeen:
     `error` is Kafka's error name, `not-answered` if the connection ended or the time ran out first. `rights` are the
     operations that the client's user may do on it (Kafka's AclOperation), None if the broker does not tell
     (before 2.3, KIP-430). `in_sync` is the number of in-sync replicas of the partition that has the fewest, `required`
-    the topic's `min.insync.replicas`, for brokers since 3.7 at most its number of replicas; None if unknown. `lagging`
-    are the nodes that hold a replica of that partition and are not in sync.
+    the topic's `min.insync.replicas`, for brokers since 3.7 at most its number of replicas; None if unknown.
+    `out_of_sync` are the nodes that hold a replica of that partition and are not in sync.
     """
 
     name: str
@@ -81,11 +81,11 @@ class TopicSeen:
     rights: tuple[str, ...] | None = None
     in_sync: int | None = None
     required: int | None = None
-    lagging: tuple[int, ...] = ()
+    out_of_sync: tuple[int, ...] = ()
 
     @property
-    def starved(self) -> bool:
-        """Whether producers with `acks=all` cannot write to a partition."""
+    def under_min_isr(self) -> bool:
+        """Whether a partition has too few in-sync replicas for producers with `acks=all` (Kafka's UnderMinIsr)."""
         return self.in_sync is not None and self.required is not None and self.in_sync < self.required
 
 

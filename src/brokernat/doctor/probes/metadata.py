@@ -113,7 +113,7 @@ def _topic(topic: Any) -> TopicSeen:
         len(partitions),
         _rights(getattr(topic, "topic_authorized_operations", None)),
         None if fewest is None else len(in_sync),
-        lagging=tuple(sorted({*map(int, held)} - {*map(int, in_sync)})),
+        out_of_sync=tuple(sorted({*map(int, held)} - {*map(int, in_sync)})),
     )
 
 
@@ -137,7 +137,7 @@ async def with_required(channel: Channel, seen: Sequence[TopicSeen]) -> tuple[To
 
 def _requiring(seen: TopicSeen, required: int | None, *, capped: bool) -> TopicSeen:
     if required is not None and seen.in_sync is not None and capped:
-        required = min(required, seen.in_sync + len(seen.lagging))
+        required = min(required, seen.in_sync + len(seen.out_of_sync))
     return replace(seen, required=required)
 
 

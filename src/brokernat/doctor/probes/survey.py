@@ -111,8 +111,10 @@ def _summed(
     for (topic, number), (error, nodes) in sorted(places.items()):
         found.setdefault((error, not named or topic in named), []).append((f"{topic}-{number}", nodes))
     return tuple(
-        Leaderless(error, len(of), of[0][0], tuple(sorted({node for _, nodes in of for node in nodes})), wanted)
-        for (error, wanted), of in found.items()
+        Leaderless(
+            error, len(group), group[0][0], tuple(sorted({node for _, nodes in group for node in nodes})), wanted
+        )
+        for (error, wanted), group in found.items()
     )
 
 

@@ -79,7 +79,8 @@ class Files:
     def first_line(self, path: str) -> str | None:
         """The first line of a file without its line end, None if the file is compressed."""
         system, at = self._locate(path)
-        hadoop: Any = self.spark.sparkContext._jvm.org.apache.hadoop  # type: ignore[union-attr]  # noqa: SLF001
+        jvm: Any = self.spark.sparkContext._jvm  # noqa: SLF001
+        hadoop = jvm.org.apache.hadoop
         if hadoop.io.compress.CompressionCodecFactory(self._configuration()).getCodec(at) is not None:
             return None
         stream, line = system.open(at), hadoop.io.Text()

@@ -35,8 +35,8 @@ _QUIET_SECONDS = 0.2
 
 
 def plain_columns(header: str) -> str | None:
-    """The columns of a header line as DDL, None for one that only Spark reads as Spark does: with quotes, with escapes,
-    with names that are empty, equal or surrounded by blanks, or with other characters than printable ones.
+    """The columns of a header line as DDL. None if Spark must read the line: it has quotes, escapes or characters that
+    are not printable, or names that are empty, equal or surrounded by blanks.
     """
     names = header.split(",")
     plain = (
@@ -78,14 +78,14 @@ class FileSource(ReferenceSource):
             raise UnusableReferenceError(f"a job is writing to {self.place}")
         options = {**READER_OPTIONS[self._format], **self._section.options}
         reader = spark.read.format(self._format).options(**options)
-        if columns := self._section.ddl or self._header(files, version):
+        if columns := self._section.ddl or self._plain_columns(files, version):
             reader = reader.schema(columns)
         order = F.struct(F.input_file_name(), F.input_file_block_start(), F.monotonically_increasing_id())
         return reader.load(self.place).withColumn(ORDER, order)
 
-    def _header(self, files: Files, version: SourceVersion) -> str | None:
-        """The columns of CSV files as DDL, all of them texts: Spark needs a job to find them. It compares the header of
-        every file with them. None if the header is not plain, so that Spark must read it.
+    def _plain_columns(self, files: Files, version: SourceVersion) -> str | None:
+        """The columns of CSV files as DDL, all of them STRING: Spark would start a job to find them. It compares the
+        header of every file with them. None if Spark must read the header.
         """
         if self._format != "csv" or self._section.options:
             return None

@@ -522,7 +522,7 @@ def test_a_topic_that_cannot_be_written_without_a_node_that_is_down(
     listed = BROKERS[:2]
     probes = tuple(replace(each, brokers=listed) for each in HEALTHY.bootstraps)
     paths = tuple(replace(each, probe=replace(each.probe, brokers=listed)) for each in WELL[:2])
-    topics = (TopicSeen("audit", partitions=1, in_sync=1, required=2, lagging=behind),)
+    topics = (TopicSeen("audit", partitions=1, in_sync=1, required=2, out_of_sync=behind),)
     found = diagnose(replace(HEALTHY, bootstraps=probes, paths=paths, in_sync=(1, 2), topics=topics))
     assert causes(found) == expected
     assert {"BN507", "BN511"} <= {each.code for each in found.findings}
