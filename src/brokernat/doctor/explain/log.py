@@ -40,8 +40,8 @@ _KAFKA = re.compile(
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
     r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|azure|google|grpc|netty|"
-    r"eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|kubernetes|kubelet|nginx|"
+    r"hdfs|hive|hbase|rpcretrying|solr|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|"
+    r"azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|kubernetes|kubelet|nginx|"
     r"tomcat|jetty|pip|npm|github)"
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
@@ -171,9 +171,17 @@ class _Reader:
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
 
     def _telling(self) -> list[_Occurrence]:
-        """The lines of healthy programs that are more informative than everything else."""
+        """The lines of healthy programs that are more informative than everything else, or advertise the client's own
+        machine.
+        """
         least = min((each.match.known.tells for each in self._explained.values()), default=Tells.WRAPPER + 1)
-        return [each for each in self._calm if each.match.known.tells < least]
+        named = {each.match.peer.endpoint for each in self._explained.values()}
+        return [
+            each
+            for each in self._calm
+            if each.match.known.tells < least
+            or (each.match.advertises_itself and each.match.peer.endpoint not in named)
+        ]
 
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
@@ -268,11 +276,15 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     """Whether a Kafka client wrote a borrowed text; None if the lines around it do not show it."""
     # Kafka lines above do not make a single line that any program may print a Kafka line.
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
-    for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
+    beside = it.text
+    for held in () if it.match.known.by_error else it.match.known.holds:
+        # A kind may itself name another program (ZooKeeper).
+        beside = beside.replace(held, " ")
+    for text in (it.text,) if alone else (beside, *it.below, *reversed(it.above)):
         match = match_line(text)
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
         if named or (match and not match.known.borrowed):
             return True
         if _OTHERS.search(text):
             return False
-    return None
+    return False if _OTHERS.search(it.text) else None

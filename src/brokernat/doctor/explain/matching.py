@@ -87,6 +87,11 @@ class LineMatch:
         return self._explanation.run.format_map(self.peer.words)
 
     @property
+    def advertises_itself(self) -> bool:
+        """Whether a broker advertises the machine of whoever dials it: `localhost`."""
+        return self.peer.role is Role.ADVERTISED and self.peer.host_kind == "loopback"
+
+    @property
     def _explanation(self) -> Explanation:
         facts = {**self.peer.words, "role": self.peer.role, "host_kind": self.peer.host_kind}
         for each in self.known.explanations:
