@@ -6,41 +6,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.integration.spark.standalone import C1, CLASS_DATA, SMALL
+from tests.integration.spark.standalone import C1, CLASS_DATA
 
-from brokernat.jvm import find_java, spark_java_home
+from brokernat.clients.spark.environment import write_class_data
+from brokernat.errors import MissingToolError
+from brokernat.jvm import find_java
 from brokernat.jvm.java import class_data_archive, writing_class_data
 from brokernat.testbed import ClusterOptions, LoopbackWorld, Record
 from brokernat.testbed.broker import BrokerVersion
-
-_SPARK_TIMEOUT = 300
-_SPARK_JOB = """
-import json, sys
-from pyspark.sql import SparkSession, functions as F
-folder, settings = sys.argv[1:]
-spark = SparkSession.builder.master("local[2]").config(map=json.loads(settings)).getOrCreate()
-names = spark.createDataFrame([(n, str(n)) for n in range(7)], "k long, name string")
-names.write.json(f"{folder}/names")
-numbers = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
-joined = numbers.withColumn("k", F.col("value") % 7).join(spark.read.json(f"{folder}/names"), "k", "left")
-(
-    joined.writeStream.format("json").option("path", f"{folder}/out")
-    .option("checkpointLocation", f"{folder}/state").trigger(availableNow=True).start().awaitTermination()
-)
-spark.read.json(f"{folder}/out").groupBy("name").agg(F.collect_list(F.struct("k", "value"))).collect()
-process = spark.sparkContext._gateway.proc
-spark.stop()
-# The JVM goes when its stdin does, and would write the archive while nobody waits for it.
-process.stdin.close()
-process.wait()
-"""
 
 
 def main() -> int:
@@ -75,15 +52,9 @@ def _brokers(archive: Path) -> None:
 
 def _spark(archive: Path) -> None:
     """From a driver that has read, joined and written streams and batches."""
-    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     # As long as there is no archive, C1 is without one.
-    settings = {**SMALL, **here, "spark.driver.extraJavaOptions": " ".join((C1, *writing_class_data(archive)))}
-    environ = {**os.environ, "JAVA_HOME": str(spark_java_home(find_java(17))), "SPARK_LOCAL_IP": "127.0.0.1"}
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            [sys.executable, "-c", _SPARK_JOB, str(archive.parent), json.dumps(settings)],
-            env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=_SPARK_TIMEOUT, check=False,
-        )  # fmt: skip
+    with contextlib.suppress(MissingToolError):
+        write_class_data(find_java(17), archive, C1.split())
 
 
 if __name__ == "__main__":

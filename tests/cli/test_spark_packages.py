@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from brokernat.clients.spark import connector, environment
 from brokernat.clients.spark.connector import ConnectorJars
 from brokernat.clients.spark.releases import KNOWN, SparkRelease, nearest_known
+from brokernat.jvm import Java
 
 
 @pytest.fixture(params=["3.5.7", "4.3.0"])
@@ -40,3 +41,14 @@ def test_json_has_the_same_jars(run: Callable[..., str], release: SparkRelease) 
     found = json.loads(run("spark-packages", "--format", "json").split("--- stdout\n")[1].split("--- stderr")[0])
     assert [*found["jars"], found["agent"], found["functions"]] == text.split(",")
     assert (found["pyspark"], found["scala"]) == (release.version, release.scala)
+
+
+@pytest.mark.usefixtures("release")
+def test_class_data_are_written_on_request(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    java, archive = Java(tmp_path, "17.0.15", "Debian", "JAVA_HOME"), tmp_path / "spark.jsa"
+    monkeypatch.setattr(environment, "java_of", lambda release: java)
+    monkeypatch.setattr(environment, "class_data", lambda java: archive)
+    monkeypatch.setattr(environment, "write_class_data", lambda java, archive: archive.write_bytes(bytes(2 << 20)))
+    assert run("spark-packages", "--class-data").replace(str(tmp_path), "CACHE") == snapshot

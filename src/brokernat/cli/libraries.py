@@ -59,19 +59,26 @@ def plugin(show_path: bool, copy_to: Path | None, preload: bool, output: str) ->
 
 @click.command()
 @click.option("--coordinates", is_flag=True, help="Print Maven's coordinates of the connector, for `--packages`.")
+@click.option("--class-data", is_flag=True, help="Also write Spark's class data, from which drivers start faster.")
 @format_option
-def spark_packages(coordinates: bool, output: str) -> None:
+def spark_packages(coordinates: bool, class_data: bool, output: str) -> None:
     """Print the jars for `spark-submit --jars`: this PySpark's Kafka connector, the agent, and brokernat's functions.
 
     The connector has the version and the Scala of the Spark that runs here (SPARK_HOME, else PySpark). It is downloaded
     once, and compared with its SHA-256.
     """
+    from brokernat.clients.spark import environment
     from brokernat.clients.spark.connector import connector_jars
-    from brokernat.clients.spark.environment import installed_spark
     from brokernat.jvm import agent_jar, spark_functions_jar
 
-    release = installed_spark()
+    release = environment.installed_spark()
     found = connector_jars(release)
+    if class_data:
+        java = environment.java_of(release)
+        archive = environment.class_data(java)
+        console.note(f"writing class data of PySpark {release.version} and Java {java.version}; this takes a minute")
+        environment.write_class_data(java, archive)
+        console.note(f"class data: {archive} ({archive.stat().st_size >> 20} MiB)")
     jars, combination = [str(jar) for jar in found.jars], found.combination
     own = {"agent": str(agent_jar()), "functions": str(spark_functions_jar())}
     if output == "json":

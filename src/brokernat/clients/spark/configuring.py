@@ -18,18 +18,22 @@ from brokernat.clients.spark.session import class_visible
 from brokernat.clients.spark.settings import (
     AGENT_CLASS,
     CATALOG_KEY,
+    DRIVER_OPTIONS,
     FUNCTIONS_CLASS,
     LOADER_KEY,
     Loader,
     LoaderChoice,
     choose_loader,
     executors_elsewhere,
+    java_option,
+    joined,
     runs_on_this_machine,
     settings,
 )
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_jar, spark_functions_jar
+from brokernat.jvm.java import reading_class_data
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +96,8 @@ def configure(
     needed = settings(present, choice, (*jars, spark_functions_jar())) | {CATALOG_KEY: FUNCTIONS_CLASS}
     environment.refuse_overridden(needed, os.environ)
     if jvm is None:
-        environment.prepare_java(release)
+        start_faster = reading_class_data(environment.class_data(environment.prepare_java(release)))
+        needed[DRIVER_OPTIONS] = joined(needed[DRIVER_OPTIONS], map(java_option, start_faster), " ")
     else:
         _refuse_unprepared(jvm, choice)
     log.info("loader %s: %s", choice.loader, choice.reason)

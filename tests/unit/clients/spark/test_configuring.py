@@ -1,5 +1,6 @@
 """`configure` before any JVM: what it puts on the builder, and that a refusal leaves the builder as it was."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from brokernat.clients.spark.releases import Combination, SparkRelease
 from brokernat.config import Cluster
 from brokernat.config.model import TunnelSection
 from brokernat.errors import ConfigError
-from brokernat.jvm import spark_functions_jar
+from brokernat.jvm import Java, spark_functions_jar
 
+JAVA = Java(Path("/opt/java"), "17.0.15", "Debian", "JAVA_HOME")
 HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),), AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093"))
 
 
@@ -28,7 +30,8 @@ def nothing_is_resolved_or_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(configuring, "connector_jars", jars)
     monkeypatch.setattr(configuring, "agent_jar", lambda: Path("/opt/brokernat-agent.jar"))
     monkeypatch.setattr(environment, "running_jvm", lambda: None)
-    monkeypatch.setattr(environment, "prepare_java", lambda release: None)
+    monkeypatch.setattr(environment, "prepare_java", lambda release: JAVA)
+    monkeypatch.setattr(environment, "class_data", lambda java: tmp_path / "class data" / f"{java.version}.jsa")
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_API_MODE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
@@ -46,6 +49,17 @@ def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
     assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
     assert options["spark.brokernat.loader"] == "javaagent"
     assert options["spark.sql.catalog.brokernat"] == "io.brokernat.spark.BrokernatFunctions"
+
+
+def test_a_driver_starts_from_the_class_data_that_was_written(tmp_path: Path) -> None:
+    archive = tmp_path / "class data" / "17.0.15.jsa"
+    archive.parent.mkdir()
+    archive.write_bytes(b"archive")
+    given = configure(builder().config("spark.driver.defaultJavaOptions", "-Dours=1"), [HQ])
+    words = shlex.split(builder_options(given)["spark.driver.defaultJavaOptions"])
+    assert words[:2] == ["-Dours=1", "-javaagent:/opt/brokernat-agent.jar"]
+    assert f"-XX:SharedArchiveFile={archive}" in words
+    assert "SharedArchiveFile" not in builder_options(given)["spark.executor.defaultJavaOptions"]
 
 
 def test_executors_elsewhere_cannot_reach_a_tunnel() -> None:

@@ -13,10 +13,11 @@ from brokernat.clients.spark.environment import (
     refuse_connect,
     refuse_overridden,
     submit_arguments,
+    write_class_data,
 )
 from brokernat.clients.spark.releases import SparkRelease
-from brokernat.errors import ConfigError
-from brokernat.jvm import Java
+from brokernat.errors import ConfigError, MissingToolError
+from brokernat.jvm import Java, find_java
 
 
 def test_the_stronger_place_wins(tmp_path: Path) -> None:
@@ -111,3 +112,22 @@ def test_java_home_is_set_only_where_the_launcher_would_not_find_it(
     environment.prepare_java(SparkRelease("3.5.7", "2.12"))
     assert os.environ.get("JAVA_HOME") == expected
     assert asked == [11, 17]
+
+
+def test_no_class_data_is_an_error_that_names_the_reason(tmp_path: Path) -> None:
+    archive = tmp_path / "cache" / "spark.jsa"
+    with pytest.raises(MissingToolError, match=r"Spark wrote no class data: .*heap") as raised:
+        write_class_data(find_java(17), archive, ["-Xmx1k"])
+    assert "start slower" in str(raised.value.hint)
+    assert list(archive.parent.iterdir()) == []
+
+
+def test_an_old_java_writes_no_class_data(tmp_path: Path) -> None:
+    with pytest.raises(MissingToolError, match=r"Java 11\.0\.2 of .* needs Java 13"):
+        write_class_data(Java(tmp_path, "11.0.2", "Debian", "JAVA_HOME"), tmp_path / "spark.jsa")
+
+
+def test_class_data_that_cannot_be_stored_is_the_users_input(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(ConfigError, match="cache"):
+        write_class_data(find_java(17), tmp_path / "cache" / "spark.jsa")
