@@ -192,7 +192,7 @@ def write_class_data(java: Java, archive: Path, options: Sequence[str] = ()) -> 
         MissingToolError: an older Java, Spark does not start, or no archive is written.
     """
     if java.feature < _OLDEST_JAVA:
-        message = f"Java {java.version} of {java.home} cannot write class data: that needs Java {_OLDEST_JAVA} (JEP 350)"
+        message = f"Java {java.version} of {java.home} writes no class data: that needs Java {_OLDEST_JAVA} (JEP 350)"
         raise MissingToolError(message, hint="set JAVA_HOME to a newer Java")
     here = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
     environ = {name: value for name, value in os.environ.items() if name not in _OTHER_LAUNCHES}

@@ -123,7 +123,7 @@ def test_no_class_data_is_an_error_that_names_the_reason(tmp_path: Path) -> None
 
 
 def test_an_old_java_writes_no_class_data(tmp_path: Path) -> None:
-    with pytest.raises(MissingToolError, match=r"Java 11\.0\.2 of .* needs Java 13"):
+    with pytest.raises(MissingToolError, match=r"Java 11\.0\.2 of .* that needs Java 13"):
         write_class_data(Java(tmp_path, "11.0.2", "Debian", "JAVA_HOME"), tmp_path / "spark.jsa")
 
 
