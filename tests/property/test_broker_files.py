@@ -7,7 +7,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from brokernat.config.client_properties import PROTOCOLS
-from brokernat.config.java_properties import parse_properties
+from brokernat.config.java_properties import Property, parse_properties
 from brokernat.doctor.broker_files.compose import parse_compose
 from brokernat.doctor.broker_files.listeners import broker_listeners, parse_server_properties
 from brokernat.doctor.diagnosis import diagnose
@@ -85,4 +85,4 @@ def test_any_text_is_read_or_refused_in_words(text: str) -> None:
 @given(st.lists(st.sampled_from("ab=: \t\\\n\r#!u0041é"), max_size=40).map("".join))
 def test_a_name_without_escapes_comes_back(text: str) -> None:
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in text)
-    assert parse_properties(f"{escaped}={escaped}", "f") == ((text, text, 1),)
+    assert parse_properties(f"{escaped}={escaped}", "f") == (Property(text, text, 1),)

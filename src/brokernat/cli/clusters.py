@@ -86,7 +86,7 @@ class ClusterSource:
             hint = "give HOST:PORT on the command line, or add `bootstrap.servers` to the file"
             message = f"`{self.command_config}` has no `bootstrap.servers`"
             raise ConfigError(Finding("missing", message, hint))
-        for problem in found.unknown:
+        for problem in found.warnings:
             console.note(problem.report())
         return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
 

@@ -126,7 +126,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @cluster_options
 @click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
-@click.option("--timeout", type=SECONDS, default=15, show_default=True, help="Seconds for all probes.")
+@click.option("--timeout", type=SECONDS, default=30, show_default=True, help="Seconds for all probes.")
 @click.option("--from", "source", metavar="FILE", type=PATH, help="Report on evidence that --save wrote.")
 @click.option(
     "--server-properties",

@@ -8,7 +8,7 @@ names and lines of the file, because any value may be a secret.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -39,13 +39,13 @@ _PROVIDER_VALUE = re.compile(r"\$\{[^}]*?:[^}]*\}")
 class CommandConfig:
     """A valid file.
 
-    `bootstrap_servers` is empty if the file has none. `unknown` has a warning with the line for each name that Kafka
-    does not know; such a property has no effect.
+    `bootstrap_servers` is empty if the file has none. `warnings` are about names that Kafka does not know, which have
+    no effect, and values that Java reads without a backslash; each has its line.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
     client: Mapping[str, str | Secret]
-    unknown: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
 
 
 def read_command_config(path: Path) -> CommandConfig:
@@ -85,7 +85,8 @@ def parse_command_config(text: str, source: str) -> CommandConfig:
     problems += (fault.problem.at(locations[str(fault.below[0])]) for fault in login_faults(kept, client))
     if problems:
         raise ConfigError(*sorted(problems, key=lambda problem: problem.location.line or 0))
-    return CommandConfig(tuple(servers), MappingProxyType(client), tuple(_unknown(properties, source)))
+    warnings = (*_unknown(properties, source), *_dropped_backslashes(kept, properties, source))
+    return CommandConfig(tuple(servers), MappingProxyType(client), warnings)
 
 
 def _is_kept(name: str) -> bool:
@@ -121,3 +122,11 @@ def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Findin
             message = f"Kafka has no property `{name}`, it is ignored"
             hint, location = instead_of(name), Location(source, each.line)
             yield Finding("unknown-property", message, hint, location, severity=Severity.WARNING)
+
+
+def _dropped_backslashes(kept: Iterable[str], properties: Mapping[str, Property], source: str) -> Iterator[Finding]:
+    for name in kept:
+        if properties[name].drops_backslash:
+            message = f"`{name}` has a backslash that Java does not read: it begins an escape in a properties file"
+            location = Location(source, properties[name].line)
+            yield Finding("bad-escape", message, "write `\\\\` for a backslash", location, severity=Severity.WARNING)

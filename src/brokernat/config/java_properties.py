@@ -22,18 +22,22 @@ _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Property(NamedTuple):
-    """A name with its value, and the line of the file where it starts."""
+    """A name with its value, and the line of the file where it starts.
+
+    `drops_backslash` is whether the value has a backslash before a letter or digit for which it has no meaning.
+    """
 
     name: str
     value: str
     line: int
+    drops_backslash: bool = False
 
 
 def parse_properties(text: str, source: str) -> tuple[Property, ...]:
     r"""The properties in the order of the file.
 
     >>> parse_properties("listeners : A://:1,\\\n    B://:2", "x")
-    (Property(name='listeners', value='A://:1,B://:2', line=1),)
+    (Property(name='listeners', value='A://:1,B://:2', line=1, drops_backslash=False),)
 
     Raises:
         ConfigError: every `\u` without four hexadecimal digits, for which Java refuses the file.
@@ -41,7 +45,10 @@ def parse_properties(text: str, source: str) -> tuple[Property, ...]:
 
     def read(line: tuple[int, str]) -> Property:
         number, logical = line
-        return Property(*_name_and_value(logical, Location(source, number)), number)
+        name, value = _name_and_value(logical)
+        location = Location(source, number)
+        dropped = any(each.isalnum() and each not in _CONTROL for each in _ESCAPED.findall(value) if len(each) == 1)
+        return Property(_unescaped(name, location), _unescaped(value, location), number, dropped)
 
     return tuple(read_all(read, _logical_lines(text)))
 
@@ -66,14 +73,15 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, joined
 
 
-def _name_and_value(line: str, location: Location) -> tuple[str, str]:
+def _name_and_value(line: str) -> tuple[str, str]:
+    """Both as they are written."""
     end = 0
     while end < len(line) and line[end] not in f"=:{_BLANKS}":
         end += 2 if line[end] == "\\" else 1
     value = line[end:].lstrip(_BLANKS)
     if value[:1] in ("=", ":"):
         value = value[1:].lstrip(_BLANKS)
-    return _unescaped(line[:end], location), _unescaped(value, location)
+    return line[:end], value
 
 
 def _unescaped(text: str, location: Location) -> str:

@@ -37,7 +37,7 @@ def test_a_whole_file() -> None:
         "ssl.truststore.location": "/etc/kafka/trust.jks",
         "ssl.truststore.password": Secret("canary"),
     }
-    assert [each.report() for each in found.unknown] == [
+    assert [each.report() for each in found.warnings] == [
         "warning: Kafka has no property `sasl.mechansim`, it is ignored: client.properties line 11\n\n"
         "hint: did you mean `sasl.mechanism`?",
         "warning: Kafka has no property `my.own`, it is ignored: client.properties line 12",
@@ -92,3 +92,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "big").write_bytes(b"#" * (2 << 20))
     with pytest.raises(ConfigError, match="larger than 1 MiB"):
         read_command_config(tmp_path / "big")
+
+
+def test_a_password_with_a_backslash_that_java_drops() -> None:
+    found = parse_command_config("sasl.mechanism=PLAIN\nsasl.username=app\nsasl.password=canary\\d9\n", "c")
+    (warning,) = found.warnings
+    assert (warning.code, warning.location.line) == ("bad-escape", 3)
+    assert "canary" not in warning.report()
+    assert not parse_command_config("sasl.mechanism=PLAIN\nsasl.username=a\nsasl.password=b\\\\d", "c").warnings

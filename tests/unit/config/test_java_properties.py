@@ -48,3 +48,12 @@ def test_every_fault_and_the_line_where_a_property_begins() -> None:
         parse_properties("a=\\u1\nb=1\nc=\\u2", "x")
     assert [problem.location.line for problem in caught.value.problems] == [1, 3]
     assert [each.line for each in parse_properties("a=1\n# b\nc=2,\\\n  3\nd=4", "x")] == [1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("value", "dropped"),
+    [("or\\bit9", True), ("or\\\\bit9", False), ("a\\tb\\u0041", False), ("a\\=b\\ c", False), ("a\\\\\\d", True)],
+)
+def test_a_backslash_before_a_letter_without_a_meaning_is_dropped(value: str, dropped: bool) -> None:
+    (found,) = parse_properties(f"password={value}", "x")
+    assert found.drops_backslash is dropped

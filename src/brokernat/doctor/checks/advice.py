@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.host_kinds import address, dialable, neighbours, network
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, neighbours, network
 
-_FEW = 3
+_FEW, _FEW_LISTENERS = 3, 2
 _UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 
 
@@ -61,21 +62,52 @@ def corrected(path: BrokerPath, right: Sequence[str]) -> str:
 
 
 def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
-    """How to correct the DNS record of a node that is proven at another address, at the advertised port. If no other
-    node is reached at its advertised endpoint, the names may all be right in another network.
+    """How to correct the DNS record of a node that is proven at another address. If no other node is reached at its
+    advertised endpoint, the names may all be right in another network.
     """
-    host = path.broker.host
-    if path.rule or path.probe is None or address(host) is not None or not path.probe.addresses:
+    host, here = path.broker.host, path.probe.addresses if path.probe is not None else ()
+    if path.rule or not here or address(host) is not None or not any_reached_directly(evidence):
         return None
-    if not any_reached_directly(evidence):
-        return None
-    for line in known_line(evidence, path):
-        right, _, port = line.partition(" = ")[2].rpartition(":")
-        known = address(right.strip("[]"))
-        if known is not None and port == str(path.broker.port) and str(known) not in path.probe.addresses:
-            leads = f"`{host}` resolves here to {', '.join(path.probe.addresses)}"
-            return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {right}"
+    for place, listener in (*_at_its_port(evidence, path), *_on_other_listeners(evidence, path)):
+        if place not in here:
+            leads = f"`{host}` resolves here to {', '.join(here)}"
+            seen = f"node {path.broker.node_id} is at {place}{f' (listener {listener})' if listener else ''}"
+            return f"correct the DNS record (or the hosts file): {leads}, and {seen}"
     return None
+
+
+def proven_end(evidence: Evidence, path: BrokerPath) -> str | None:
+    """The address at which a node has proven its id, with the advertised port; None if its name leads there."""
+    here = path.probe.addresses if path.probe is not None else ()
+    places = (place for place, _ in _at_its_port(evidence, path) if place not in here)
+    return next((f"{bracketed(place)}:{path.broker.port}" for place in places), None)
+
+
+def _at_its_port(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[str, str]]:
+    """The addresses at which a node has proven its id, at the advertised port, and no name of a listener."""
+    nodes = (each.probe for each in evidence.paths if each.probe is not None and each.rule is None)
+    for probe in (*(each for each in evidence.bootstraps if each.rule is None), *nodes):
+        if probe.endpoint.endswith(f":{path.broker.port}") and (place := _place_of(probe, path)):
+            yield place, ""
+
+
+def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[str, str]]:
+    """The addresses of a node on other listeners, each with its listener, in the networks in which nodes are reached.
+
+    A listener of another network may be the address of a gateway.
+    """
+    reached = {each for other in evidence.paths if other.answers and other.probe for each in other.probe.addresses}
+    for seen in evidence.listeners:
+        place = _place_of(seen.probe, path) if seen.probe is not None else None
+        if place and seen.node_id == path.broker.node_id and any(neighbours(place, each) for each in reached):
+            yield place, seen.name
+
+
+def _place_of(probe: EndpointProbe, path: BrokerPath) -> str | None:
+    """The address of an endpoint at which this node has proven its id; None if it may be another one."""
+    met = probe.identity
+    proven = met is not None and met.node_id == path.broker.node_id and not met.others
+    return probe.addresses[0] if proven and len(probe.addresses) == 1 else None
 
 
 def any_reached_directly(evidence: Evidence) -> bool:
@@ -87,6 +119,29 @@ def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]
     """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
     first_map = bool(rules) and not evidence.rules
     return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
+
+
+def forward_advice(evidence: Evidence) -> Iterator[str]:
+    """Advice for bootstrap servers that are forwards on this machine, if nodes lack one."""
+    local = [probe for probe in evidence.bootstraps if probe.answers and is_loopback(probe.endpoint.rpartition(":")[0])]
+    if local and len(proven_lines(evidence)) < len(evidence.paths):
+        ends = ", ".join(probe.endpoint for probe in local[:_FEW])
+        opened = "`brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` opens them"
+        yield f"{ends} on this machine leads to {_led(local)} only: each node needs a forward of its own ({opened})"
+
+
+def _led(probes: Sequence[EndpointProbe]) -> str:
+    found = {probe.identity.node_id for probe in probes if probe.identity is not None}
+    nodes = sorted(node_id for node_id in found if node_id is not None)
+    return f"node {', '.join(map(str, nodes))}" if nodes else "its own node"
+
+
+def dropped_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+    """Advice if no address of an endpoint sends any answer."""
+    attempts = probe.attempts if probe is not None else ()
+    if not attempts or any(each.outcome != "timeout" for each in attempts):
+        return ()
+    return ("if this machine is meant to reach the advertised endpoints: have the firewalls on the path allow it",)
 
 
 def balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
@@ -103,12 +158,17 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     every = {path.broker.node_id for path in evidence.paths}
     entered = {each.name for each in evidence.listeners if each.entered}
     inner = {dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps}
-    # The brokers' own listener comes last: it may be closed to clients one day.
-    return tuple(
-        f"bootstrap at {','.join(each.endpoint for each in ends[:_FEW])}: listener {name} works from here, and no map "
-        "is needed"
-        for name, ends in sorted(working_listeners(evidence).items(), key=lambda item: item[0] in inner)
+    found = {
+        name: ends
+        for name, ends in working_listeners(evidence).items()
         if name not in entered and every <= {each.node_id for each in ends}
+    }
+    # The brokers' own listener may be closed to clients one day.
+    names = [name for name in found if name not in inner] or [*found]
+    return tuple(
+        f"bootstrap at {','.join(each.endpoint for each in found[name][:_FEW])}: listener {name} works from here, and "
+        "no map is needed"
+        for name in names[:_FEW_LISTENERS]
     )
 
 

@@ -144,16 +144,22 @@ def _define(names: Mapping[tuple[Advertised, ...], str | None]) -> Iterator[str]
 def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     """Brokers are missing on this listener.
 
-    Cause: A listener is missing on some brokers, so metadata does not list them: {subjects}{reason}.
+    Cause: Metadata does not list all brokers: {subjects}{reason}.
     What: partitions, another bootstrap server, or another listener of the same node name running nodes that are missing
-    from the broker list.
-    Why: a broker that lacks the listener of the client's connection is left out of the answer.
+    from the broker list; or the list is empty.
+    Why: a broker that lacks the listener of the client's connection is left out of the answer. An empty list comes from
+    a broker that has just started, or that the controller does not reach.
     Remedy: define the listener on every broker, or connect to a listener that all brokers have.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     if not any(probe.brokers for probe in evidence.bootstraps):
-        fix = "define this listener on every broker, or start those that are down"
-        yield error(f"bootstrap {first.endpoint}", "its metadata lists no broker", broker=fix)
+        message = "it lists no broker, not even itself"
+        fix = (
+            "look in the log of this broker and of the controller: it has just started, could not register, or (with "
+            "ZooKeeper) the controller cannot reach the endpoint that it advertises to the other brokers",
+            "if other brokers run: define this listener on each of them",
+        )
+        yield error(f"bootstrap {first.endpoint}", message, broker=fix)
     down = _down(evidence, first)
     asked = _asked(evidence, first)
     for node_id, known in sorted(_expected(evidence, first).items()):

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address.host import bracketed
-from brokernat.doctor.checks.advice import proven_line
+from brokernat.doctor.checks.advice import proven_end, proven_line, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
-from brokernat.doctor.checks.queries import DialledNode, acl_line, dialled_nodes, only_named_by, sureness
+from brokernat.doctor.checks.queries import (
+    DialledNode,
+    acl_line,
+    dialled_nodes,
+    nodes_of,
+    only_named_by,
+    sureness,
+)
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
@@ -37,6 +44,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         if identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = ends.get(path.broker.node_id)
+        right = (path.rule is None and proven_end(evidence, path)) or right
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
@@ -48,6 +56,10 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
     end, rule = probed.probe.endpoint, probed.path.rule
     sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
+    if not rule and (record := stale_record(probed.evidence, probed.path)):
+        return Remedy((record,), rules=lines)
+    if not rule and (one := _one_place(probed, met)):
+        return Remedy(broker=(one,), rules=lines)
     if not rule:
         own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
         forward = f"correct the forward at {end}: it leads to node {met.node_id}"
@@ -66,6 +78,25 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
         lines = (*(f"{path.broker.endpoint} = {end}" for path in right), *lines)
         return Remedy((fix,), ("give each node a forward of its own at the gateway",), lines)
     return Remedy((fix,), rules=lines)
+
+
+def _one_place(probed: DialledNode, met: Identity) -> str | None:
+    """What to change if the names of several nodes have one address, whose port leads to one node."""
+    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
+    alike = [
+        each
+        for each in dialled_nodes(probed.evidence)
+        if each.path.rule is None and each.probe.addresses == place and each.probe.endpoint.endswith(f":{port}")
+    ]
+    names = {each.host for each in alike}
+    if len(names) < _FEWEST or len(place) != 1 or probed.probe.tls is not None:
+        return None
+    leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {port} there leads to node"
+    return f"{leads} {met.node_id}: each node needs an address or a port of its own, which it advertises"
+
+
+_FEWEST = 3
+"""Two names with one address may be a single wrong record."""
 
 
 @check("BN602", Need.METADATA, explains=("BN611",))

@@ -125,7 +125,11 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"`{hides.rule}` stands before `{rule}` and leads elsewhere"
             fix = f"put `{rule}` before `{hides.rule}`, or remove that one"
             proof = [f"proven: {line}" for line in known_line(evidence, hides)]
-            yield error(f"rule {rule}", message, proof, client=fix, explains=[path_failure(hides, evidence)])
+            if not proof:
+                fix += f"; the target of `{rule}` was not tested"
+            sure = Confidence.PROVEN if proof else Confidence.LIKELY
+            failure = path_failure(hides, evidence)
+            yield error(f"rule {rule}", message, proof, client=fix, explains=[failure], confidence=sure)
             continue
         if each.code == _SHARED and (
             unused.intersection(rules[n] for n in each.rules) or _leads_each_to_its_own(evidence, rule)
@@ -146,10 +150,17 @@ def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
 
 
 def _hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
-    """The path that fails because an earlier rule hides this one, which is proven for its node."""
+    """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
+    for it, and this one matches it, too.
+    """
+    alone = AddressMap.parse(rule)
     for path in evidence.paths:
+        end, failure = path.broker, path_failure(path, evidence)
+        if not path.rule or path.rule == rule or failure is None or failure.doubt:
+            continue
         proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
-        if rule in proven and path.rule != rule and path_failure(path, evidence) is not None:
+        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
+        if rule in proven or (matches and not proven and failure.stage == "connect"):
             return path
     return None
 

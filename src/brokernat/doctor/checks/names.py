@@ -16,7 +16,7 @@ from brokernat.doctor.checks.queries import (
     remedy_for,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import Attempt, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind
 
@@ -120,7 +120,8 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some addresses of a name accept no connection.
 
     Cause: Some addresses of {subjects} accept no connection.
-    What: a name has several addresses (A, AAAA), and some of them accept no connection.
+    What: a name has several addresses (A, AAAA), and some of them accept no connection. If only this machine has no
+    route for IPv6, clients use the IPv4 addresses, and nothing is wrong.
     Why: IPv6 has no route, or a DNS record is old. Clients try the addresses in the resolver's order, so they fail from
     time to time. `localhost` is left out: it usually has an IPv4 and an IPv6 address, and the wrong one refuses at
     once.
@@ -130,10 +131,20 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
         failed = [f"{each.address}: {each.outcome}" for each in probed.probe.attempts if each.outcome != "connected"]
         node_ids = dict(probed.probe.identity.met) if probed.probe.identity is not None else {}
         leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
-        if probed.probe.connected and failed and not all(is_loopback(each) for each in probed.probe.addresses):
+        if not probed.probe.connected or not failed or all(is_loopback(each) for each in probed.probe.addresses):
+            continue
+        if all(each.outcome == "connected" or _without_ipv6(each) for each in probed.probe.attempts):
+            message = "this machine has no route for the IPv6 addresses of the name; clients use the IPv4 addresses"
+            yield info(probed, message, (*failed, *leads), explains=False)
+        else:
             fix = "remove the addresses that do not work from DNS or from the hosts file"
             message = "some addresses of the name accept no connection"
             yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
+
+
+def _without_ipv6(attempt: Attempt) -> bool:
+    """Whether the machine itself has no route to an IPv6 address; no packet was sent."""
+    return ":" in attempt.address and attempt.outcome == "unreachable" and not attempt.icmp
 
 
 @check(

@@ -12,7 +12,7 @@ from dataclasses import replace
 from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, listener_of, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address
 
 _REQUESTS: dict[Stage, str] = {
@@ -50,12 +50,19 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             said = "its answer to the Metadata request cannot be read"
         else:
             continue
-        seen = (f"first bytes: {_legible(probed.probe.first_bytes)}",) if probed.probe.first_bytes else ()
-        remedy = probed.mended_here()
+        first = probed.probe.first_bytes
+        seen: tuple[str, ...] = (f"first bytes: {_legible(first)}",) if first else ()
+        remedy, severity = probed.mended_here(), probed.severity
         if probed.path is None:
             forward = "if a gateway listens here: check where its forward leads"
+            if protocol == "HTTP":
+                forward += ", and let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
             remedy = Remedy(("use the port of a Kafka listener",), (forward,))
-        yield finding(probed.severity, probed, said, seen, remedy=remedy)
+            if protocol not in ("", "TLS") and severity is Severity.WARNING:
+                severity = Severity.ERROR
+                seen += ("Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError",)
+                remedy = Remedy(probed.mended_here().client, (forward,))
+        yield finding(severity, probed, said, seen, remedy=remedy)
 
 
 @check("BN105")
@@ -100,7 +107,8 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             f"its answer ends after {received} bytes" if received else f"{_REQUESTS[stage]} gets no answer{within}"
         )
         who = _the_node(probed, silent)
-        end = who if who == _EACH else probed.probe.endpoint
+        several = sum(other is not None for _, other in silent) > 1
+        end = "each of these endpoints" if several else probed.probe.endpoint
         fix: tuple[str, ...] = (
             f"check whether {who} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
@@ -135,12 +143,14 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
             # Kafka closes the connection after a failed login: BN404.
             continue
-        fix = (
+        fix: tuple[str, ...] = (
             f"if a gateway or a load balancer listens there: check that {_the_node(probed, ended)} runs, that the "
             "gateway reaches it, that it allows enough connections, and that it sends no PROXY protocol header, which "
             "Kafka does not support",
-            "if the broker itself listens there: its log has the reason",
+            "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
         )
+        if probed.others_past(stage):
+            fix += ("if a firewall inspects the traffic: compare its rules for this endpoint and for the others",)
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
             by_name = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
@@ -170,18 +180,31 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
             yield finding(probed.severity, probed, message, seen, broker=fix, rules=rules)
 
 
-@check("BN312")
+@check("BN312", explains=("BN309",))
 def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
     """Large messages do not get through.
 
     Cause: Small messages get through and large ones do not at {subjects}{reason}.
     What: requests or answers of more than 1,500 bytes or of more than 8 KiB are lost or cut, and small ones get
-    through. Clients connect, and then time out when they produce or fetch.
+    through. Clients connect, and then time out when they produce or fetch; with TLS, at the broker's certificates,
+    which are its first large message.
     Why: the path does not carry the packet size (MTU): a tunnel, VPN or overlay network whose ICMP messages
     `fragmentation needed` are dropped; or a middlebox limits the size.
     Remedy: lower the MTU of the interface, or clamp the MSS at the gateway of the tunnel.
     """
+    several = sum(each.probe.tls is not None and each.probe.tls.alert for each in probed_endpoints(evidence)) > 1
     for probed in probed_endpoints(evidence):
+        mtu = (
+            f"compare the MTU of the path: `ping -M do -s 1472 {'HOST' if several else probed.host}`; lower the "
+            "interface's MTU if a tunnel or a VPN is on it"
+        )
+        clamp = "clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass"
+        tls = probed.probe.tls
+        if tls is not None and tls.outcome == "silent" and tls.alert:
+            message = "a short TLS alert arrives, and the handshake with the broker's certificates gets no answer"
+            seen = _tries(probed, "tls")
+            remedy = Remedy((mtu,), (clamp,), probed.proven_elsewhere)
+            yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
         if probed.probe.size is None or probed.failure is None or probed.failure.stage != "size":
             continue
         failed = probed.probe.size.failed
@@ -199,9 +222,8 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
             probed,
             f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}",
             seen,
-            client=f"compare the MTU of the path: `ping -M do -s 1472 {probed.host}`; lower the "
-            "interface's MTU if a tunnel or a VPN is on it",
-            broker="clamp the MSS at the gateway of the tunnel or VPN, or let ICMP `fragmentation needed` pass",
+            client=mtu,
+            broker=clamp,
         )
 
 
@@ -210,8 +232,9 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some connections fail.
 
     Cause: Some connections to {subjects} fail{reason}.
-    What: some tries of a stage failed and a later one worked. Clients retry and get through, but more slowly. If nine
-    of ten tries fail, the finding is an error.
+    What: some tries of a stage failed and a later one worked. Clients retry and get through, but more slowly. It is an
+    error if nine of ten tries fail, or if an endpoint accepts no connection while those to other endpoints are open:
+    a client keeps one to each broker.
     Why: packets are lost, a load balancer has a dead member, the number of connections is limited
     (`max.connections.per.ip`), or a firewall drops connection state.
     Remedy: none is needed for a client that retries; look for the loss if it is frequent.
@@ -227,7 +250,15 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             for each in probed.probe.attempts
             if 0 < each.failed < each.made
         ]
-        if not seen or not (probed.failure is None or probed.failure.doubt):
+        if not (probed.failure is None or probed.failure.doubt):
+            continue
+        if probed.probe.endpoint in evidence.crowded:
+            message = "it accepts no connection while those to other endpoints are open, as a client has them"
+            limit = "find what limits the connections of this machine (a firewall, a NAT, a proxy)"
+            many = f"{limit}: a client needs one to each broker, and another one"
+            yield error(probed, message, seen, broker=many, explains=False)
+            continue
+        if not seen:
             continue
         if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
             message = f"hardly any try works ({seen[0]})"
@@ -305,6 +336,8 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
                 remedy = replace(remedy, broker=(*remedy.broker, enabled))
             if what == _REJECTED:
                 remedy = _other_users(probed)
+            if what in (_NO_CERTIFICATE, _OWN_CERTIFICATE):
+                remedy = _other_certificates(probed, what)
             yield error(probed, message, tuple(seen), remedy=remedy)
 
 
@@ -329,12 +362,25 @@ def _other_users(probed: ProbedEndpoint) -> Remedy:
     return Remedy(broker=(users, f"if {end} does not lead to {probed.node}: correct {mend}"))
 
 
+def _other_certificates(probed: ProbedEndpoint, what: str) -> Remedy:
+    """The remedy for a node that alone requires a certificate of the client, or rejects the client's."""
+    evidence = probed.evidence
+    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
+    key = "ssl.client.auth" if what == _NO_CERTIFICATE else "ssl.truststore.location"
+    setting = f"`listener.name.{name.lower() if name else 'LISTENER'}.{key}`"
+    compare = f"compare {setting} of {probed.node} with that of the other nodes"
+    forward = probed.mended_here() if probed.is_behind_gateway else Remedy()
+    return Remedy(forward.client, (compare, *forward.broker), forward.rules)
+
+
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     """The failing stage and the peer's protocol, if the client's settings could be the reason."""
     if probe.tls is not None and not probe.tls.ok:
         if probe.tls.outcome == "not-tls":
             return None if probe.tls.protocol else ("tls", "no TLS is spoken")
-        return ("tls", "the TLS handshake fails") if probe.tls.outcome in ("failed", "client-certificate") else None
+        if probe.tls.outcome == "client-certificate":
+            return "tls", _OWN_CERTIFICATE if probe.tls.showed else _NO_CERTIFICATE
+        return ("tls", "the TLS handshake fails") if probe.tls.outcome == "failed" else None
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
     if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
@@ -382,3 +428,5 @@ def _legible(first_bytes: str) -> str:
 
 _CUT = ("cut", "closed", "reset")
 _REJECTED = "the login is rejected"
+_NO_CERTIFICATE = "a client certificate is required"
+_OWN_CERTIFICATE = "the client's certificate is rejected"

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
@@ -13,6 +14,8 @@ from brokernat.doctor.checks.advice import (
     any_reached_directly,
     balancer_advice,
     corrected,
+    dropped_advice,
+    forward_advice,
     host_advice,
     known_line,
     proven_line,
@@ -136,11 +139,9 @@ class ProbedEndpoint(Place):
         """What to correct if a node advertises the endpoint itself, and clients dial it there."""
         assert self.path is not None  # noqa: S101
         end = self.path.broker.endpoint
-        others = [path.broker for path in self.evidence.paths if path.broker.node_id != self.path.broker.node_id]
-        ports = {each.port for each in others}
-        if len(others) > 1 and len(ports) == 1 and self.path.broker.port not in ports:
-            port = f"the other nodes advertise port {ports.pop()} for this listener"
-            return (f"correct `advertised.listeners` of {self.node}, which has {end}: {port}",)
+        if port := other_port(self.evidence, self.path):
+            others = f"the other nodes advertise port {port} for this listener"
+            return (f"correct `advertised.listeners` of {self.node}, which has {end}: {others}",)
         compared = f"compare the listeners of {self.node} with those of the other nodes"
         # A NAT or a proxy on the path is not seen from here.
         between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {self.node}"
@@ -259,12 +260,14 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     advertised endpoints, only the path to this one is faulty.
     """
     instead = reached_listeners(evidence)
-    rules = known_line(evidence, path) if instead else proven_line(evidence, path)
+    # A map that lacks the rule of a node is to be completed.
+    rules = proven_line(evidence, path) if evidence.rules or not instead else known_line(evidence, path)
     if any_reached_directly(evidence):
         if path.probe is not None and path.probe.dns_error:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
             client = (*instead, known, *unmapped_advice(evidence, rules))
-            return Remedy(client, (f"check that node {path.broker.node_id} advertises the right name",), rules)
+            right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
+            return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
             return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
         routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
@@ -273,8 +276,21 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
     routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
-    client = (*instead, *routes, *([kind] if kind else ()), *balancer_advice(evidence, rules))
+    forwards = () if kind else forward_advice(evidence)
+    dropped = dropped_advice(path.probe)
+    client = (*instead, *routes, *([kind] if kind else ()), *forwards, *balancer_advice(evidence, rules), *dropped)
     return Remedy(client, () if instead else (broker,), rules)
+
+
+def _near_name(evidence: Evidence, path: BrokerPath) -> str:
+    """A name of the node on another listener, of which the advertised one may be a typo."""
+    others = {
+        host: each.name
+        for each in evidence.listeners
+        if each.node_id == path.broker.node_id and (host := each.endpoint.rpartition(":")[0]) != path.broker.host
+    }
+    alike = get_close_matches(path.broker.host, others, n=1, cutoff=_ALIKE)
+    return f": its listener {others[alike[0]]} advertises `{alike[0]}`" if alike else ""
 
 
 def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -289,9 +305,19 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
     if failing > _FEW:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
-    return (
-        f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}",
-    )
+    runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
+    if port := other_port(evidence, path):
+        typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
+        return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)
+    return (runs,)
+
+
+def other_port(evidence: Evidence, path: BrokerPath) -> int | None:
+    """The port that all other nodes advertise for this listener, None if they differ or it is that of this node."""
+    others = [each.broker for each in evidence.paths if each.broker.node_id != path.broker.node_id]
+    ports = {each.port for each in others}
+    alone = len(others) > 1 and len(ports) == 1 and path.broker.port not in ports
+    return ports.pop() if alone else None
 
 
 def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -351,6 +377,8 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 _PORT = re.compile(r":(\d+)$")
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
+# How much of two names must be equal, so that one may be a typo of the other.
+_ALIKE = 0.85
 _MENDABLE = ("name-mismatch", "expired", "untrusted", "unfit", "client-certificate")
 _TRIED = {
     "refused": "refused the connection",

@@ -20,6 +20,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    every_probe,
     node,
     place_of,
     probed_endpoints,
@@ -106,7 +107,8 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, unreachable(probed.probe) or _of_another_machine(probed)
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
-            yield error(probed, reason, remedy=replace(remedy, broker=(*remedy.broker, *_dns_advice(probed))))
+            seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
+            yield error(probed, reason, seen, remedy=replace(remedy, broker=(*remedy.broker, *_dns_advice(probed))))
 
 
 def _of_another_machine(probed: DialledNode) -> str | None:
@@ -228,21 +230,28 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         if has_rule and (proven or not gateways or elsewhere):
             # The rule is more likely wrong.
             continue
+        if probed.path is not None and stale_record(evidence, probed.path):
+            continue
         beside = {
-            other.probe.endpoint: each.address
-            for other in probed_endpoints(evidence)
-            for each in other.probe.attempts
-            if other.probe.endpoint != end and each.outcome in ("connected", "refused")
+            other.endpoint: each.address
+            for other in every_probe(evidence)
+            for each in other.attempts
+            if other.endpoint != end and each.outcome in ("connected", "refused")
             if any(neighbours(each.address, one) for one in own)
         }
+        if any(each in own for each in beside.values()):
+            beside = {endpoint: place for endpoint, place in beside.items() if place in own}
         if beside and all(each.outcome == "timeout" for each in attempts):
             seen = [f"{each.address}: no answer" for each in attempts]
-            seen.append(f"answers in the same network: {', '.join([*beside][:_SHOWN])}")
-            if own.isdisjoint(beside.values()):
-                where = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
-                host = f"check that the host {', '.join(sorted(own))} is up{where}"
+            alone = own.isdisjoint(beside.values())
+            seen.append(
+                f"answers {'in the same network' if alone else 'on the same host'}: {', '.join([*beside][:_SHOWN])}"
+            )
+            if alone:
+                whose = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
+                host = f"check that the host {', '.join(sorted(own))} is up{whose}"
                 remedy = replace(remedy, broker=(*remedy.broker, host, *_dns_advice(probed)))
-            message = "packets get no answer, and other endpoints of its network answer"
+            message = f"packets get no answer, and other endpoints of its {'network' if alone else 'host'} answer"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 

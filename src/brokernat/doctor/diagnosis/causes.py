@@ -74,11 +74,9 @@ def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
     more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
     messages = list(dict.fromkeys(finding.message for finding in findings))
-    reason = f": {messages[0]}" if len(messages) == 1 else ""
     rest = f"; and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
-    sentence = check.cause.format(
-        subjects=", ".join(subjects[:_SHOWN]) + more, reason=reason, messages="; ".join(messages[:_SHOWN]) + rest
-    )
+    listed = "; ".join(messages[:_SHOWN]) + rest
+    sentence = check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more, reason=f": {listed}", messages=listed)
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
         return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")

@@ -191,7 +191,8 @@ class Evidence:
     application was used. `as_written` are connections to the configured bootstrap servers whose rule leads to an
     endpoint that does not answer. `user` is the user name of the client's login, None if it has none; `tls_versions`
     are those of `ssl.enabled.protocols`, empty if it is not set; `own_chain` is the size of the client's certificates
-    in bytes, 0 if it has none. `timeout` are the seconds that all probes had, None if unknown.
+    in bytes, 0 if it has none. `timeout` are the seconds that all probes had, None if unknown. `crowded` are endpoints
+    that accept no connection while others are open, and accept one alone.
     """
 
     taken_at: str
@@ -217,6 +218,7 @@ class Evidence:
     tls_versions: tuple[str, ...] = ()
     own_chain: int = 0
     timeout: float | None = None
+    crowded: tuple[str, ...] = ()
     version: int = VERSION
 
     @classmethod

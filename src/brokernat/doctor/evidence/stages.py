@@ -188,7 +188,8 @@ class TlsHandshake(Result):
     `ok` means that some clients accept it; `objections` are the reasons of the others. With `closed`, `reset` and
     `silent` the peer sent no TLS. `chain` is the rejected chain: the broker's (its own certificate first) or the
     client's. `showed` is whether this client has a certificate. `plain` is whether Kafka answers without TLS;
-    `protocol` is another protocol that the peer's bytes show: `HTTP`, `SSH` …
+    `protocol` is another protocol that the peer's bytes show: `HTTP`, `SSH` … `alert` is whether a silent peer sends
+    an alert, which is short, to a ClientHello that it cannot accept.
     """
 
     outcome: Literal[
@@ -211,6 +212,7 @@ class TlsHandshake(Result):
     showed: bool = False
     plain: bool = False
     protocol: str = ""
+    alert: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from brokernat.doctor.evidence import (
     now,
 )
 from brokernat.doctor.host_kinds import dialable
-from brokernat.doctor.probes.network import TRIES
+from brokernat.doctor.probes.network import TRIES, refused_together
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.errors import ConfigError
@@ -46,6 +46,7 @@ MOST_NODES = 1000
 """More brokers than any cluster has; advertised brokers above this limit are counted and not probed."""
 _STEP = 5.0
 _TOUCH = 1.0
+_MOST_TOGETHER = 16
 
 
 def collect(
@@ -115,6 +116,7 @@ async def _collect(
     answering = [
         probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
+    crowded = await _crowded(late, answering)
     return Evidence(
         taken_at=now(),
         cluster=cluster.name,
@@ -137,7 +139,26 @@ async def _collect(
         tls_versions=client.tls.versions if client.tls is not None else (),
         own_chain=client.tls.chain_bytes if client.tls is not None else 0,
         timeout=timeout,
+        crowded=crowded,
     )
+
+
+async def _crowded(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[str, ...]:
+    """The endpoints that accept no connection while others are open. A client has one to each broker, the probes had
+    fewer; it is tested only if some connections have failed.
+    """
+    if not any(0 < each.failed < each.made for probe in answering for each in probe.tries):
+        return ()
+    places = {
+        (attempt.address, int(probe.endpoint.rpartition(":")[2])): probe.endpoint
+        for probe in answering
+        for attempt in probe.attempts
+        if attempt.outcome == "connected"
+    }
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(prober.deadline):
+            return tuple(places[each] for each in await refused_together([*places][:_MOST_TOGETHER], _TOUCH))
+    return ()
 
 
 def _of_node(

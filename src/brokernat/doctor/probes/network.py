@@ -18,7 +18,7 @@ import ssl
 import struct
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Container
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -37,6 +37,8 @@ Outcome = Literal["connected", "refused", "timeout", "unreachable"]
 HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
+_KEPT, _MANY_TRIES = 0.1, 10
+"""The seconds after which a connection counts as kept, and the tries that distinguish a limit from chance."""
 _AGAIN = 3
 """Number of lookups: a name server may rotate its answers, and clients resolve a name for each connection."""
 _JOINED = 1.25
@@ -244,6 +246,36 @@ async def connected(address: str, port: int, patience: float) -> AsyncIterator[S
     try:
         yield streams
     finally:
+        if streams is not None:
+            streams[1].transport.abort()
+
+
+async def refused_together(places: Sequence[tuple[str, int]], patience: float) -> list[tuple[str, int]]:
+    """The addresses that keep no connection while those to the others are open, and keep one alone."""
+    held = [(place, await _kept(*place, patience)) for place in places]
+    _close(streams for _, streams in held)
+    await asyncio.sleep(_KEPT)
+    alone = [(place, await _kept(*place, patience)) for place, streams in held if streams is None]
+    _close(streams for _, streams in alone)
+    return [place for place, streams in alone if streams is not None]
+
+
+async def _kept(address: str, port: int, patience: float) -> Streams | None:
+    """The first of many connections that is neither refused nor closed at once."""
+    for number in range(_MANY_TRIES):
+        attempt, streams = await connect(address, port, patience)
+        if streams is not None:
+            await asyncio.sleep(_KEPT)
+            if not streams[0].at_eof() and streams[0].exception() is None:
+                return streams
+            streams[1].transport.abort()
+        elif attempt.outcome == "timeout" and number + 1 >= TRIES:
+            break
+    return None
+
+
+def _close(opened: Iterable[Streams | None]) -> None:
+    for streams in opened:
         if streams is not None:
             streams[1].transport.abort()
 

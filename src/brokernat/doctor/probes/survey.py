@@ -75,12 +75,18 @@ async def survey(
                 found.topics = await with_required(channel, found.topics)
         seen = await partitions(channel)
         found.replicas, found.in_sync = seen.replicas, seen.in_sync
+        still: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
         if seen.leaderless:
             await asyncio.sleep(PAUSE)
-            still = (await partitions(channel)).leaderless
-            found.leaderless = _summed({place: still[place] for place in seen.leaderless if place in still}, named)
+            later = (await partitions(channel)).leaderless
+            still = {place: later[place] for place in seen.leaderless if place in later}
+            found.leaderless = _summed(still, named)
         for each in wanted:
             found.coordinators.append(await coordinator(channel, each, seen.topics))
+        if named:
+            # The partition that keeps the state of a group is as important as the topics that were asked for.
+            missing = [each.topic for each in found.coordinators if each.error in _TRANSIENT]
+            found.leaderless = _summed(still, (*named, *missing))
 
     await _in_time(prober, probe, probe.identity.node_id if probe.identity is not None else None, ask)
     left = wanted[len(found.coordinators) :]

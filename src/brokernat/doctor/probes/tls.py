@@ -31,6 +31,9 @@ _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
 # Alerts about the client's certificate (RFC 8446, 6.2), with OpenSSL's names.
 _ABOUT_THE_CLIENT = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+# RFC 5246, 7.4.1.2, in a record of handshakes: TLS 1.0, no session, one cipher that is none (RFC 5746, 3.3).
+_UNACCEPTABLE = bytes.fromhex("160301002f0100002b0301") + bytes(32) + bytes.fromhex("00000200ff01000000")
+_ALERT = b"\x15\x03"
 HTTP, _HEAD = b"GET / HTTP/1.0\r\n\r\n", 64
 ALL_CLIENTS: tuple[Client, ...] = get_args(Client)
 
@@ -157,6 +160,12 @@ async def answer_in_tls(question: bytes, address: str, port: int, patience: floa
         except OSError as error:
             return b"" if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "") else None
         return await said(streams, question, patience)
+
+
+async def sends_alert(address: str, port: int, patience: float) -> bool:
+    """Whether the peer rejects a ClientHello without any of its versions and ciphers with an alert: 7 bytes."""
+    async with connected(address, port, patience) as streams:
+        return streams is not None and (await said(streams, _UNACCEPTABLE, patience)).startswith(_ALERT)
 
 
 async def said(streams: Streams, question: bytes, patience: float) -> bytes:

@@ -42,7 +42,7 @@ from brokernat.doctor.probes.metadata import advertised
 from brokernat.doctor.probes.network import TRIES, Outcome, Streams, connect, resolve
 from brokernat.doctor.probes.sasl import log_in
 from brokernat.doctor.probes.size import measure
-from brokernat.doctor.probes.tls import about_client_certificate, client_refused, shake_hands
+from brokernat.doctor.probes.tls import about_client_certificate, client_refused, sends_alert, shake_hands
 from brokernat.doctor.probes.versions import explained, greet, greet_plainly
 
 Log = dict[Stage, list[tuple[float, str]]]
@@ -210,11 +210,13 @@ class Walk:
     async def go(self, until: Stage) -> None:
         """Runs the stages, and again from the connection on if one may have failed by chance."""
         try:
-            failed = await self._repeated(STAGES[: STAGES.index(until) + 1])
-            if failed == "identity" and until == "size":
-                # Clients do not need the identity stage, and large answers are tested separately.
+            stages = STAGES[: STAGES.index(until) + 1]
+            failed = await self._repeated(stages, patient=until != "size")
+            await self.close()
+            if failed == "identity" and until == "size" and await self._stage("size"):
+                # Its answer is large. Clients do not need this stage, so it is tried again only after the size test.
                 await self.close()
-                await self._stage("size")
+                await self._repeated(stages[:-1])
             await self.close()
             if self._first is not None and self._first.node_id is not None:
                 self.found["identity"] = await self.met_again(self._first)
@@ -232,9 +234,14 @@ class Walk:
             self._streams[1].transport.abort()
         self._streams = self._channel = self._greeting = None
 
-    async def _repeated(self, stages: Sequence[Stage]) -> Stage | None:
-        """Runs the stages, again if one may have failed by chance; returns the one that finally failed, or None."""
+    async def _repeated(self, stages: Sequence[Stage], *, patient: bool = True) -> Stage | None:
+        """Runs the stages, again if one may have failed by chance; returns the one that finally failed, or None.
+
+        A silent identity stage is tried again only if `patient`.
+        """
         while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
+            if failed == "identity" and not patient and self._faults(failed)[-1] in ("silent", "stalled"):
+                break
             await self.close()
             await asyncio.sleep(_PAUSE * len(self._faults(failed)))
         return failed
@@ -319,6 +326,8 @@ class Walk:
         assert self.address is not None  # noqa: S101
         address, port, patience = self.address, self.endpoint.port, self._patience("tls")
         seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
+        if seen.outcome == "silent" and await sends_alert(address, port, patience / 4):
+            return replace(seen, alert=True)
         wordless = seen.outcome in _WORDLESS and not seen.protocol and not self._faults("tls")
         # A plain listener reads the ClientHello as a length and closes, and so does a gateway without a broker.
         if wordless:

@@ -9,7 +9,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, Login, TlsHandshake
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence, Identity, Login, TlsHandshake
 from brokernat.doctor.finding import Confidence, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -386,3 +386,54 @@ def test_nodes_that_advertise_each_others_endpoints_are_no_forwards() -> None:
     assert cause(found) == "BN601"
     (first, *_) = (each for each in found.findings if each.code == "BN601")
     assert first.remedy.broker[0] == "check `advertised.listeners` of node 1: it must name its own endpoint"
+
+
+@pytest.mark.parametrize("stage", ["connect", "another node"])
+def test_a_rule_behind_a_wider_one_is_probably_meant_for_the_node_that_is_not_reached(stage: str) -> None:
+    """No rule is proven for the node; if another node answers, its forward may be wrong as well."""
+    wide, own = "192.168.1.0/24=10.20.30.0/24", "192.168.1.25=10.40.0.3"
+    ends = {each.node_id: f"10.20.30.{22 + each.node_id}:9092" for each in BROKERS}
+    away = refused(ends[3]) if stage == "connect" else reached(1, ends[3])
+    probes = (reached(1, ends[1]), reached(2, ends[2]), away)
+    paths = tuple(BrokerPath(each, probe, wide) for each, probe in zip(BROKERS, probes, strict=True))
+    found = diagnose(replace(HEALTHY, bootstraps=probes[:2], paths=paths, rules=(wide, own)))
+    assert cause(found) == ("BN607" if stage == "connect" else "BN601")
+    (conflict,) = (each for each in found.findings if each.code == "BN607")
+    if stage == "connect":
+        assert conflict.confidence is Confidence.LIKELY
+        assert conflict.remedy.client == (
+            f"put `{own}` before `{wide}`, or remove that one; the target of `{own}` was not tested",
+        )
+
+
+def named(leads: Mapping[int, tuple[str, int]]) -> Evidence:
+    """Brokers that advertise names; each name leads to an address, and a node answers there. The first is bootstrap."""
+    brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in leads)
+    probes = [
+        replace(reached(node_id, f"{place}:9092"), endpoint=each.endpoint, name=each.host, brokers=brokers)
+        for each, (place, node_id) in zip(brokers, leads.values(), strict=True)
+    ]
+    paths = tuple(BrokerPath(*each) for each in zip(brokers, probes, strict=True))
+    return replace(WITHOUT_MAP, bootstraps=(probes[0],), paths=paths, replicas=tuple(leads))
+
+
+def test_names_whose_records_are_exchanged_are_corrected_in_dns() -> None:
+    found = diagnose(named({1: ("10.9.0.1", 1), 2: ("10.9.0.3", 3), 3: ("10.9.0.2", 2)}))
+    assert cause(found) == "BN601"
+    second = next(each for each in found.findings if each.code == "BN601")
+    assert second.remedy.client == (
+        "correct the DNS record (or the hosts file): `kafka-2.hq.example` resolves here to 10.9.0.3, and node 2 is at "
+        "10.9.0.2",
+    )
+    assert (second.remedy.broker, second.remedy.rules) == ((), ("kafka-2.hq.example:9092 = 10.9.0.2:9092",))
+
+
+def test_names_of_all_nodes_at_one_address_need_ports_of_their_own() -> None:
+    found = diagnose(named({1: ("203.0.113.7", 1), 2: ("203.0.113.7", 1), 3: ("203.0.113.7", 1)}))
+    assert cause(found) == "BN601"
+    assert {each.remedy.broker for each in found.findings if each.code == "BN601"} == {
+        (
+            "the names of node 1, node 2, node 3 all resolve to 203.0.113.7, and port 9092 there leads to node 1: each "
+            "node needs an address or a port of its own, which it advertises",
+        )
+    }

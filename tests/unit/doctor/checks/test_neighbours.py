@@ -906,3 +906,69 @@ def test_a_short_name_whose_long_one_is_known_needs_a_search_domain() -> None:
     found = diagnose(replace(WITHOUT_MAP, paths=paths, listeners=longer))
     assert causes(found) == ["BN301"]
     assert advice(found).count("the short names may be those of `hq.example`: add `search hq.example`") > 0
+
+
+@pytest.mark.parametrize(
+    ("showed", "what", "setting"),
+    [
+        (False, "a client certificate is required", "ssl.client.auth"),
+        (True, "the client's certificate is rejected", "ssl.truststore.location"),
+    ],
+)
+def test_a_node_that_alone_judges_the_client_s_certificate_is_set_otherwise(
+    showed: bool, what: str, setting: str
+) -> None:
+    ends = [replace(each.probe, tls=TlsHandshake("ok")) for each in WELL[:2] if each.probe]
+    last = at_third(tls=TlsHandshake("client-certificate", showed=showed))
+    paths = tuple(BrokerPath(*each) for each in zip(BROKERS, (*ends, last), strict=True))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=tuple(ends), paths=paths))
+    assert causes(found) == ["BN315"]
+    assert what in str(found.causes[0].sentence)
+    compare = f"compare `listener.name.LISTENER.{setting}` of node 3 with that of the other nodes"
+    assert [each.remedy.broker for each in found.findings if each.code == "BN315"] == [(compare,)]
+
+
+def test_a_tls_port_that_sends_an_alert_and_no_certificates_loses_large_packets() -> None:
+    silent = TlsHandshake("silent", detail="no answer within 4 s")
+    ends = [at_third(endpoint=each.endpoint, name=each.host, tls=silent) for each in BROKERS[:2]]
+    evidence = replace(HEALTHY, security_protocol="SSL", bootstraps=tuple(ends), paths=(), replicas=None)
+    assert causes(diagnose(evidence)) == ["BN309"]
+    alert = [replace(each, tls=dataclasses.replace(silent, alert=True)) for each in ends]
+    found = diagnose(replace(evidence, bootstraps=tuple(alert)))
+    assert causes(found) == ["BN312"]
+    assert {each.because for each in found.findings if each.code == "BN309"} == {("BN312",)}
+    assert "the MTU of the path" in advice(found)
+
+
+def test_endpoints_that_accept_no_connection_beside_the_others_stop_clients() -> None:
+    ends = [replace(each.probe, tries=(Tries("connect", 3, 1, 0.1, 0.1, ("refused",)),)) for each in WELL if each.probe]
+    paths = tuple(BrokerPath(*each) for each in zip(BROKERS, ends, strict=True))
+    flaky = replace(HEALTHY, bootstraps=tuple(ends[:2]), paths=paths)
+    assert {each.severity for each in diagnose(flaky).findings if each.code == "BN313"} == {Severity.WARNING}
+    found = diagnose(replace(flaky, crowded=(BROKERS[2].endpoint,)))
+    assert causes(found) == ["BN313"]
+    assert "what limits the connections of this machine" in advice(found)
+
+
+def test_a_name_like_that_of_another_listener_may_be_a_typo() -> None:
+    odd = Advertised(3, "kafka-tree.hq.example", 9092)
+    away = replace(at_third(endpoint=odd.endpoint, name=odd.host), dns_error="Name or service not known", attempts=())
+    other = ListenerSeen(3, "OFFICE", "kafka-three.hq.example:19092", None)
+    found = diagnose(replace(HEALTHY, paths=(*WELL[:2], BrokerPath(odd, away)), listeners=(other,)))
+    assert causes(found) == ["BN301"]
+    right = "check that node 3 advertises the right name: its listener OFFICE advertises `kafka-three.hq.example`"
+    assert right in advice(found)
+
+
+def test_a_cause_names_each_reason() -> None:
+    old = Presented("kafka-2", "authority", "2020-01-01T00:00:00+00:00", "2021-01-01T00:00:00+00:00")
+    other = Presented("kafka-3", "other authority", "2026-01-01T00:00:00+00:00", "2027-01-01T00:00:00+00:00")
+    tls = (TlsHandshake("ok"), TlsHandshake("expired", chain=(old,)), TlsHandshake("untrusted", chain=(other,)))
+    ends = [
+        at_third(endpoint=each.endpoint, name=each.host, tls=seen) if not seen.ok else replace(path.probe, tls=seen)
+        for each, path, seen in zip(BROKERS, WELL, tls, strict=True)
+        if path.probe
+    ]
+    paths = tuple(BrokerPath(*each) for each in zip(BROKERS, ends, strict=True))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(ends[0],), paths=paths))
+    assert "it expired on 2021-01-01; its authority `other authority` is not trusted" in found.causes[0].sentence

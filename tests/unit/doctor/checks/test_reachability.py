@@ -16,12 +16,13 @@ from brokernat.doctor.evidence import (
     BrokerPath,
     EndpointProbe,
     Evidence,
+    ListenerSeen,
     Login,
     NameLookup,
     TlsHandshake,
     Tries,
 )
-from brokernat.doctor.finding import Remedy
+from brokernat.doctor.finding import Remedy, Severity
 from brokernat.doctor.reports.summary import remedies_of_causes
 
 RESTART = "if node 3 is just restarting, run the doctor again"
@@ -314,3 +315,67 @@ def test_a_line_that_two_root_causes_have_is_printed_once() -> None:
     printed = [line for _, each in remedies_of_causes(found) for side in each.sides for line in side]
     assert len(printed) == len(set(printed))
     assert all(any(each.sides) for _, each in remedies_of_causes(found))
+
+
+def listener(node_id: int, place: str, port: int, listener_name: str = "OFFICE") -> ListenerSeen:
+    """Another listener of a node, which is proven there."""
+    end = f"{place}:{port}"
+    return ListenerSeen(node_id, listener_name, end, replace(reached(node_id, end), addresses=(place,)))
+
+
+def test_a_port_that_gets_no_answer_at_hosts_whose_other_ports_answer_is_blocked() -> None:
+    paths = tuple(BrokerPath(each, replace(at(each.host, "timeout"), endpoint=each.endpoint)) for each in BROKERS)
+    others = tuple(listener(each.node_id, each.host, 19092) for each in BROKERS)
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, listeners=others))
+    assert [each.code for each in found.causes] == ["BN308"]
+    (first, *_) = (each for each in found.findings if each.code == "BN308")
+    assert first.message == "packets get no answer, and other endpoints of its host answer"
+    assert "answers on the same host: 192.168.1.23:19092" in first.details
+    assert not any("is up" in line for line in first.remedy.broker)
+
+
+def test_a_map_without_the_rule_of_a_node_gets_the_line_also_where_another_listener_works() -> None:
+    evidence = mapped({1: 1, 2: 2})
+    away = BrokerPath(BROKERS[2], replace(at("192.168.1.25", "timeout"), endpoint=BROKERS[2].endpoint))
+    others = tuple(listener(each.node_id, "172.10.1.50", 19000 + each.node_id) for each in BROKERS)
+    evidence = replace(evidence, unmapped="pass", paths=(*evidence.paths[:2], away), listeners=others)
+    found = diagnose(replace(evidence, bootstraps=evidence.bootstraps[:2]))
+    (unreached,) = (each for each in found.findings if each.code == "BN302")
+    assert "no rule of the address map matches it (`unmapped: pass`)" in unreached.details
+    assert unreached.remedy.rules == (f"{BROKERS[2].endpoint} = HOST:PORT that can be dialled from here",)
+
+
+def test_an_advertised_port_unlike_that_of_the_others_may_be_a_typo() -> None:
+    odd = replace(BROKERS[2], port=9029)
+    away = replace(at(odd.host), endpoint=odd.endpoint)
+    found = diagnose(replace(DIRECT, paths=(*WELL[:2], BrokerPath(odd, away))))
+    assert remedy(found, "BN302").broker[0] == (
+        "`advertised.listeners` of node 3 has port 9029, and the other nodes have 9092 for this listener: correct it "
+        "if it is a typo"
+    )
+
+
+@pytest.mark.parametrize("icmp", ["", "admin-prohibited"])
+def test_addresses_of_ipv6_on_a_machine_without_it_are_no_fault(icmp: str) -> None:
+    attempts = (Attempt("fd20:30::3", "unreachable", icmp=icmp), Attempt("192.168.1.25", "connected"))
+    assert WELL[2].probe is not None
+    both = replace(WELL[2].probe, attempts=attempts, addresses=("fd20:30::3", "192.168.1.25"))
+    (found,) = (each for each in diagnose(third(both)).findings if each.code == "BN303")
+    assert found.severity is (Severity.WARNING if icmp else Severity.INFO)
+
+
+def test_a_name_that_leads_elsewhere_than_the_node_s_other_listeners_is_a_wrong_record() -> None:
+    """A gateway's address in another network says nothing about the node's."""
+    brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2, 3))
+    ends = [replace(reached(n, f"10.9.0.{n}:9092"), endpoint=brokers[n - 1].endpoint, brokers=brokers) for n in (1, 2)]
+    away = probed(brokers[2].endpoint, brokers[2].host, ("10.9.0.99",), attempts=(Attempt("10.9.0.99", "timeout"),))
+    paths = tuple(BrokerPath(*each) for each in zip(brokers, (*ends, away), strict=True))
+    gateway = listener(3, "203.0.113.7", 32003, "EDGE")
+    evidence = replace(DIRECT, bootstraps=(ends[0],), paths=paths, listeners=(gateway,))
+    assert [each.code for each in diagnose(evidence).causes] == ["BN308"]
+    found = diagnose(replace(evidence, listeners=(gateway, listener(3, "10.9.0.3", 19092))))
+    assert [each.code for each in found.causes] == ["BN302"]
+    assert remedy(found, "BN302").client[0] == (
+        "correct the DNS record (or the hosts file): `kafka-3.hq.example` resolves here to 10.9.0.99, and node 3 is at "
+        "10.9.0.3 (listener OFFICE)"
+    )

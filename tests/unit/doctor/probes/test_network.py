@@ -6,6 +6,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,15 @@ from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Attempt, EndpointProbe, NameLookup
 from brokernat.doctor.probes import network
-from brokernat.doctor.probes.network import HOSTS, canonical_name, connect, deciding_line, line_for, resolve
+from brokernat.doctor.probes.network import (
+    HOSTS,
+    canonical_name,
+    connect,
+    deciding_line,
+    line_for,
+    refused_together,
+    resolve,
+)
 from brokernat.doctor.probes.walk import Prober
 
 
@@ -219,3 +228,38 @@ class StreamsThatClose:
 
     def abort(self) -> None:
         pass
+
+
+async def refused_at(servers: int, keeps: Callable[[int, int], bool]) -> list[int]:
+    """The servers that refuse connections while others are open; `keeps` decides by the open ones and those so far."""
+    writers: list[asyncio.StreamWriter] = []
+    opened = 0
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        writers.append(writer)
+        if keeps(opened, len(writers)):
+            opened += 1
+            with suppress(ConnectionError):
+                await reader.read()
+            opened -= 1
+        writer.close()
+
+    listening = [await asyncio.start_server(take, "127.0.0.1", 0) for _ in range(servers)]
+    places = [("127.0.0.1", each.sockets[0].getsockname()[1]) for each in listening]
+    found = await refused_together(places, 5)
+    for each in listening:
+        each.close()
+    for writer in writers:
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+    return [places.index(each) for each in found]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, [2]), (3, [])])
+def test_a_limit_of_connections_shows_while_they_are_open(limit: int, expected: list[int]) -> None:
+    assert asyncio.run(refused_at(3, lambda opened, _: opened < limit)) == expected
+
+
+def test_connections_that_are_closed_by_chance_are_no_limit() -> None:
+    assert asyncio.run(refused_at(4, lambda _, made: made % 3 > 0)) == []

@@ -23,6 +23,7 @@ from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.doctor.credentials import client_side
 from brokernat.doctor.evidence import EndpointProbe
+from brokernat.doctor.probes.tls import sends_alert
 from brokernat.doctor.probes.walk import Prober
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "tls"
@@ -274,3 +275,24 @@ def test_a_web_server_s_certificate_is_no_matter_of_trust(trusted: str, name: st
     tls = seen(Server(), client(trusted), name, talk).tls
     assert tls is not None
     assert (tls.outcome, tls.protocol) == ("not-tls", "HTTPS")
+
+
+def loses_large_packets(connection: socket.socket) -> None:
+    """A path from which a hello with the certificates does not come back, and an alert does."""
+    hello = connection.recv(4096)
+    if len(hello) < 100:
+        connection.sendall(bytes.fromhex("15030300020246"))
+    while connection.recv(4096):
+        pass
+
+
+@pytest.mark.parametrize(("talk", "alert"), [(loses_large_packets, True), (hang, False)])
+def test_a_silent_handshake_on_a_path_that_carries_an_alert(talk: Callable[[socket.socket], None], alert: bool) -> None:
+    tls = seen(None, client(), talk=talk, patience=0.5).tls
+    assert tls is not None
+    assert (tls.outcome, tls.alert) == ("silent", alert)
+
+
+def test_a_real_listener_answers_the_short_question_with_an_alert() -> None:
+    with listening(Server(), answer) as end:
+        assert asyncio.run(sends_alert(end.host, end.port, PATIENCE))
