@@ -90,6 +90,22 @@ def a_name_of_two_brokers(dice: Dice) -> World:
 
 
 @kind()
+def names_that_lead_to_other_nodes(dice: Dice) -> World:
+    """Records that are exchanged, or one that is another node's."""
+    one, two = dice.sample(NODES, 2)
+    changed = {name(one): ((host(two),),)}
+    if dice.random() < 0.5:
+        changed[name(two)] = ((host(one),),)
+    demand = Demand(
+        (at(one, advertised("NAMED", one)),),
+        codes=frozenset({"BN601"}),
+        fix=(rf"dns record[^\n]*{name(one)}[^\n]*{host(two)}",),
+        never=("correct the forward", r"advertised\.listeners", CLIENT_SETTINGS),
+    )
+    return World(f"{changed}", by("NAMED", some(dice, others(one, two))), demand, (dns(changed),))
+
+
+@kind()
 def a_name_that_is_unknown(dice: Dice) -> World:
     node = dice.choice(NODES)
     demand = Demand(
@@ -133,6 +149,21 @@ def map_reversed(dice: Dice) -> World:
         never=("correct `?bootstrap_servers",),
     )
     return World(f"rules of {turned}", mapped(dice, leads), demand, (forwards(NO_FRONTS),))
+
+
+@kind()
+def map_with_a_rule_behind_an_old_one(dice: Dice) -> World:
+    node = dice.choice(NODES)
+    old = f"{front(node)} = {NOWHERE}:{gate(node).port}"
+    rules = (old, *(f"{one} = {other}" for one, other in RIGHT.items()))
+    client = Client(tuple(map(gate, some(dice, others(node)))), rules)
+    demand = Demand(
+        (r"stands before", str(front(node))),
+        codes=frozenset({"BN607"}),
+        fix=(rf"put `{front(node)}={gate(node)}` before|remove",),
+        never=("firewall", ADD_LISTENER, CLIENT_SETTINGS),
+    )
+    return World(old, client, demand, (forwards(NO_FRONTS),))
 
 
 @kind()

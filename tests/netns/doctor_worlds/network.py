@@ -73,6 +73,15 @@ def firewall_rejects_one(dice: Dice) -> World:
     return World(f"node {node}, {how}", around(dice, node), demand, (filtered(rule),))
 
 
+@kind(chance=True)
+def few_connections_at_once(dice: Dice) -> World:
+    """A firewall counts the connections of a client; the doctor needs fewer at once than a client does."""
+    most = dice.choice([2, 3])
+    rule = f"in: tcp dport 9093 ct state new ct count over {most} reject with tcp reset"
+    demand = Demand(("connection",), said=("limit",), never=(NOT_KAFKA, CLIENT_SETTINGS, ADD_LISTENER))
+    return World(rule, by("PUBLIC", NODES), demand, (filtered(rule),))
+
+
 @kind(slow=True)
 def data_dropped_after_the_handshake(dice: Dice) -> World:
     node = dice.choice(NODES)

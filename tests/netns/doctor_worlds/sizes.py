@@ -122,3 +122,14 @@ def large_packets_vanish_with_tls(dice: Dice) -> World:
     changes = (filtered(f"{way}: {match} {end.port} meta length > {largest} drop"),)
     demand = Demand((at(node, end), SIZE), said=(r"mtu|tunnel|middlebox|vpn",), never=(NOT_KAFKA, CLIENT_SETTINGS))
     return World(f"{way} above {largest} at {end}", by("TLS", some(dice, others(node))), demand, changes)
+
+
+@kind()
+def certificates_vanish(dice: Dice) -> World:
+    """The handshake of TLS gets no further than the broker's certificates."""
+    largest = dice.choice([600, 800, 900])
+    rule = f"out: tcp sport 9101 meta length > {largest} drop"
+    demand = Demand(
+        (SIZE,), said=(r"mtu|tunnel|middlebox|vpn",), fix=("mtu",), never=(NOT_KAFKA, CLIENT_SETTINGS, "thread dump")
+    )
+    return World(rule, by("TLS", some(dice)), demand, (filtered(rule),))

@@ -18,6 +18,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
+from brokernat.doctor.host_kinds import address
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN607", "BN611"))
@@ -60,6 +61,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
         return Remedy((record,), rules=lines)
     if not rule and (one := _one_place(probed, met)):
         return Remedy(broker=(one,), rules=lines)
+    if not rule and (record := _record_of_another(probed, met)):
+        return Remedy((record,), rules=lines)
     if not rule:
         own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
         forward = f"correct the forward at {end}: it leads to node {met.node_id}"
@@ -93,6 +96,20 @@ def _one_place(probed: DialledNode, met: Identity) -> str | None:
         return None
     leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {port} there leads to node"
     return f"{leads} {met.node_id}: each node needs an address or a port of its own, which it advertises"
+
+
+def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
+    """How to correct the DNS record of a node whose name leads to another one, which is proven there."""
+    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
+    there = any(
+        each.path.broker.node_id == met.node_id and each.failure is None and each.probe.addresses == place
+        for each in dialled_nodes(probed.evidence)
+        if each.path.rule is None and each.probe.endpoint.endswith(f":{port}") and each.host != probed.host
+    )
+    if not there or len(place) != 1 or address(probed.host) is not None:
+        return None
+    leads = f"`{probed.host}` resolves here to {place[0]}, the address of node {met.node_id}"
+    return f"correct the DNS record (or the hosts file): {leads}"
 
 
 _FEWEST = 3

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence, Leaderless
+from brokernat.doctor.evidence import Advertised, ApiVersions, Attempt, BrokerPath, Evidence, Leaderless
 from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -123,3 +125,51 @@ def test_partitions_without_a_leader_follow_from_a_missing_listener() -> None:
     both = diagnose(replace(HEALTHY, leaderless=lacking[:1], replicas=(1, 2, 3, 4)))
     assert codes(both) == {"BN503", "BN504"}
     assert cause(both) == "BN503"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"), [("HTTP", Severity.ERROR), ("SSH", Severity.ERROR), ("", Severity.WARNING)]
+)
+def test_another_server_among_bootstrap_servers_that_answer_ends_java_clients(
+    protocol: str, expected: Severity
+) -> None:
+    """They read `HTTP` and `SSH-` as a size. A broker's unreadable answer may be anything."""
+    other = probed("gw:8080", "gw", ("10.0.0.1",), attempts=(Attempt("10.0.0.1", "connected"),), speaks="kafka")
+    versions = ApiVersions("other-protocol", protocol=protocol) if protocol else ApiVersions("unreadable")
+    other = dataclasses.replace(other, versions=versions)
+    found = diagnose(replace(HEALTHY, bootstraps=(*HEALTHY.bootstraps, other)))
+    (odd,) = (each for each in found.findings if each.code == "BN104")
+    assert odd.severity is expected
+    assert any("OutOfMemoryError" in each for each in odd.details) == (expected is Severity.ERROR)
+    proxy = "let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
+    assert any(proxy in line for line in odd.remedy.broker) == (protocol == "HTTP")
+
+
+def test_a_broker_that_lists_nobody_is_not_registered() -> None:
+    empty = each_look(replace(WITHOUT_MAP, paths=(), replicas=(), bootstraps=WITHOUT_MAP.bootstraps[:1]), brokers=())
+    found = diagnose(empty)
+    assert cause(found) == "BN503"
+    assert "it lists no broker, not even itself" in found.causes[0].sentence
+    (first, _) = next(each.remedy.broker for each in found.findings if each.code == "BN503")
+    assert "could not register" in first
+
+
+def test_a_forward_on_this_machine_leads_to_one_node() -> None:
+    local = replace(reached(1, "127.0.0.1:9092"), endpoint="localhost:9092")
+    paths = tuple(BrokerPath(each, replace(refused(each.endpoint), attempts=())) for each in BROKERS)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(local,), paths=paths))
+    advice = {line for each in found.findings for line in each.remedy.client}
+    assert (
+        "localhost:9092 on this machine leads to node 1 only: each node needs a forward of its own (`brokernat tunnel "
+        "--ssh user@HOST -b HOST:PORT -- COMMAND` opens them)"
+    ) in advice
+
+
+def test_packets_without_an_answer_may_be_dropped_by_a_firewall() -> None:
+    paths = tuple(
+        BrokerPath(each, replace(refused(each.endpoint), attempts=(Attempt(each.host, "timeout"),))) for each in BROKERS
+    )
+    advised = "if this machine is meant to reach the advertised endpoints: have the firewalls on the path allow it"
+    for evidence, expected in ((replace(WITHOUT_MAP, paths=paths), True), (WITHOUT_MAP, False)):
+        lines = {line for each in diagnose(evidence).findings for line in each.remedy.client}
+        assert (advised in lines) == expected

@@ -437,3 +437,14 @@ def test_names_of_all_nodes_at_one_address_need_ports_of_their_own() -> None:
             "node needs an address or a port of its own, which it advertises",
         )
     }
+
+
+def test_a_name_with_the_address_of_another_node_is_corrected_in_dns() -> None:
+    found = diagnose(named({1: ("10.9.0.1", 1), 2: ("10.9.0.3", 3), 3: ("10.9.0.3", 3)}))
+    assert cause(found) == "BN601"
+    (other,) = (each for each in found.findings if each.code == "BN601")
+    assert other.remedy.client == (
+        "correct the DNS record (or the hosts file): `kafka-2.hq.example` resolves here to 10.9.0.3, the address of "
+        "node 3",
+    )
+    assert other.remedy.broker == ()
