@@ -68,31 +68,31 @@ def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
     host, here = path.broker.host, path.probe.addresses if path.probe is not None else ()
     if path.rule or not here or address(host) is not None or not any_reached_directly(evidence):
         return None
-    for place, listener in (*_at_its_port(evidence, path), *_on_other_listeners(evidence, path)):
+    own = ((place, place) for place in _at_its_port(evidence, path))
+    for place, shown in (*own, *_on_other_listeners(evidence, path)):
         if place not in here:
             leads = f"`{host}` resolves here to {', '.join(here)}"
-            seen = f"node {path.broker.node_id} is at {place}{f' (listener {listener})' if listener else ''}"
-            return f"correct the DNS record (or the hosts file): {leads}, and {seen}"
+            return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {shown}"
     return None
 
 
 def proven_end(evidence: Evidence, path: BrokerPath) -> str | None:
     """The address at which a node has proven its id, with the advertised port; None if its name leads there."""
     here = path.probe.addresses if path.probe is not None else ()
-    places = (place for place, _ in _at_its_port(evidence, path) if place not in here)
+    places = (place for place in _at_its_port(evidence, path) if place not in here)
     return next((f"{bracketed(place)}:{path.broker.port}" for place in places), None)
 
 
-def _at_its_port(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[str, str]]:
-    """The addresses at which a node has proven its id, at the advertised port, and no name of a listener."""
+def _at_its_port(evidence: Evidence, path: BrokerPath) -> Iterator[str]:
+    """The addresses at which a node has proven its id, at the advertised port."""
     nodes = (each.probe for each in evidence.paths if each.probe is not None and each.rule is None)
     for probe in (*(each for each in evidence.bootstraps if each.rule is None), *nodes):
         if probe.endpoint.endswith(f":{path.broker.port}") and (place := _place_of(probe, path)):
-            yield place, ""
+            yield place
 
 
 def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[str, str]]:
-    """The addresses of a node on other listeners, each with its listener, in the networks in which nodes are reached.
+    """The addresses of a node on other listeners, each also as shown, in the networks in which nodes are reached.
 
     A listener of another network may be the address of a gateway.
     """
@@ -100,7 +100,7 @@ def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[
     for seen in evidence.listeners:
         place = _place_of(seen.probe, path) if seen.probe is not None else None
         if place and seen.node_id == path.broker.node_id and any(neighbours(place, each) for each in reached):
-            yield place, seen.name
+            yield place, f"{place} (listener {seen.name})"
 
 
 def _place_of(probe: EndpointProbe, path: BrokerPath) -> str | None:

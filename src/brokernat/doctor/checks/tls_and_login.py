@@ -210,6 +210,8 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield warning(probed, message, (objection.detail,), remedy=remedy, explains=False)
         if tls.outcome in _REFUSALS:
             message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
+            if remedy.broker == _RENEW and probed.path is not None and probed.others_past("tls"):
+                remedy = replace(remedy, broker=(f"renew the certificate of {probed.node}",))
             if tls.outcome == "untrusted" and (others := probed.others_past("tls")):
                 message += f", unlike at {nodes_of(others)}"
                 end = probed.probe.endpoint
