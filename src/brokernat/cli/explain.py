@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
+from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import click
 
@@ -22,7 +24,12 @@ from brokernat.errors import ConfigError, Finding
 from brokernat.paths import reading
 from brokernat.text import counted
 
+if TYPE_CHECKING:
+    from brokernat.doctor.checks import Check
+
 _STDIN = "-"
+_CODE = re.compile(r"bn-?\d{1,4}", re.IGNORECASE)
+_ALIKE = 0.7
 
 
 @click.command()
@@ -30,7 +37,6 @@ _STDIN = "-"
 @click.argument("what", metavar="[CODE | LINE | FILE]...", nargs=-1)
 def explain(what: tuple[str, ...], output: str) -> int:
     """Explain a check's CODE, a client's log LINE or a log FILE (default: standard input)."""
-    from brokernat.doctor.explain.codes import codes_in, entries_of
     from brokernat.doctor.explain.log import explain_log
     from brokernat.doctor.explain.report import codes_json, codes_text
 
@@ -52,6 +58,38 @@ def explain(what: tuple[str, ...], output: str) -> int:
     if not any(map(str.isspace, text)):
         raise ConfigError(Finding("file-missing", f"`{text}` is not a file, a code or a log line"))
     return _print(explain_log(f"{line}\n" for line in text.splitlines()), output)
+
+
+def codes_in(text: str) -> list[str] | None:
+    """The codes of a text that contains only codes (`bn302`, `BN-302`, several), as the catalogue writes them; None for
+    any other text.
+    """
+    words = [word for word in re.split(r"[\s,;]+", text) if word]
+    if not words or not all(map(_CODE.fullmatch, words)):
+        return None
+    return list(dict.fromkeys(word.upper().replace("-", "") for word in words))
+
+
+def entries_of(codes: list[str]) -> list[Check]:
+    """The catalogue's entry of each code.
+
+    Raises:
+        ConfigError: code `unknown-code` for every unknown code, with similar ones.
+    """
+    from brokernat.doctor.checks import catalogue
+
+    known = catalogue()
+    unknown = [_unknown(code, [*known]) for code in codes if code not in known]
+    if unknown:
+        raise ConfigError(*unknown)
+    return [known[code] for code in codes]
+
+
+def _unknown(code: str, codes: list[str]) -> Finding:
+    # Codes with the same first digits come first: the group is more often right than the last digit.
+    close = [each for each in codes if each.startswith(code[:-1])] or get_close_matches(code, codes, 3, _ALIKE)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(codes)}"
+    return Finding("unknown-code", f"no check has the code `{code}`", hint)
 
 
 def _print(report: LogReport, output: str) -> int:

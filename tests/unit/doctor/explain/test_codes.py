@@ -2,8 +2,8 @@
 
 import pytest
 
+from brokernat.cli.explain import codes_in, entries_of
 from brokernat.doctor.checks import catalogue
-from brokernat.doctor.explain.codes import codes_in, entries_of
 from brokernat.errors import ConfigError
 
 
