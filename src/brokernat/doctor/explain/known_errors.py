@@ -41,12 +41,14 @@ _HEAD = 120
 _THREAD = re.compile(r"[\w.]+#\d")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
+# log4j's layout of brokers writes the logger behind the message.
+_END_OF_MESSAGE = re.compile(r"(?:[\w.-]+\s*\|)?\s*\(")
 # What a connector reports about its other system (database, object store), not about Kafka.
 _OTHER_SYSTEM = re.compile(r"connect\.errors\.(?:Connect|Retriable)Exception: java\.[\w.$]+")
 # A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
-    "Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"
+    "Compression|Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"
     "FencedInstance|Voter|InconsistentCluster"
 )
 
@@ -107,8 +109,10 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
 
 def _may_stand(text: str, line: str, at: int) -> bool:
     """Whether the text counts at this position: a package only as the logger of a warning or an error, not in a stack
-    frame or in the name of a thread.
+    frame or in the name of a thread; a logger not in the last line of a message, whose level is above.
     """
+    if text.endswith(_AFTER_LOGGER[0]) and _END_OF_MESSAGE.fullmatch(line, 0, at):
+        return False
     return not text.endswith(".") or (bool(_TROUBLE.search(line, 0, _HEAD)) and not _THREAD.match(line, at))
 
 
@@ -173,7 +177,7 @@ def _spelled(name: str) -> Iterator[str]:
     fields, anybodys = tables("errors")[_SPELLINGS][name], tables("errors")[_ANYBODYS]
     if "local" in fields:
         yield f"Local: {fields['local']}"
-        yield from (f"ERR_{name}", f"code={name}", f"{name})")
+        yield from (f"ERR_{name}", f"code={name}", f"{name})", f"name {name}")
         return
     words = [word.capitalize() for word in name.split("_")]
     says, code = _beginning(fields["says"]), fields["code"]
