@@ -35,7 +35,8 @@ _BELOW = 80
 _PASTED = 30
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
-    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|:[1-4]?9092\b"
+    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|:[1-4]?9092\b|"
+    r" /(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
 )
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
@@ -280,8 +281,10 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     for held in () if it.match.known.by_error else it.match.known.holds:
         # A kind may itself name another program (ZooKeeper).
         beside = beside.replace(held, " ")
-    for text in (it.text,) if alone else (beside, *it.below, *reversed(it.above)):
-        match = match_line(text)
+    own = "zookeeper" if it.match.known.key.startswith("zookeeper") else None
+    for line in (it.text,) if alone else (beside, *it.below, *reversed(it.above)):
+        match = match_line(line)
+        text = line.replace(own, " ") if own else line
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
         if named or (match and not match.known.borrowed):
             return True
