@@ -204,7 +204,7 @@ def route_advice(
     """
     lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
     if this_machine_only:
-        lost = [each for each in lost if not each.icmp and (":" in each.address or own_address(evidence, each))]
+        lost = [each for each in lost if each.without_ipv6 or (not each.icmp and own_address(evidence, each))]
     return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
 
 

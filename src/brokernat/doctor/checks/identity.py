@@ -45,7 +45,8 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         if identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
             continue
         right = ends.get(path.broker.node_id)
-        right = (path.rule is None and proven_end(evidence, path)) or right
+        if path.rule is None:
+            right = proven_end(evidence, path) or right
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
@@ -86,13 +87,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
 def _one_place(probed: DialledNode, met: Identity) -> str | None:
     """What to change if the names of several nodes have one address, whose port leads to one node."""
     place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
-    alike = [
-        each
-        for each in dialled_nodes(probed.evidence)
-        if each.path.rule is None and each.probe.addresses == place and each.probe.endpoint.endswith(f":{port}")
-    ]
-    names = {each.host for each in alike}
-    if len(names) < _FEWEST or len(place) != 1 or probed.probe.tls is not None:
+    alike = _at_its_address(probed)
+    if len({each.host for each in alike}) < _FEWEST or len(place) != 1 or probed.probe.tls is not None:
         return None
     leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {port} there leads to node"
     return f"{leads} {met.node_id}: each node needs an address or a port of its own, which it advertises"
@@ -100,16 +96,25 @@ def _one_place(probed: DialledNode, met: Identity) -> str | None:
 
 def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
     """How to correct the DNS record of a node whose name leads to another one, which is proven there."""
-    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
+    place = probed.probe.addresses
     there = any(
-        each.path.broker.node_id == met.node_id and each.failure is None and each.probe.addresses == place
-        for each in dialled_nodes(probed.evidence)
-        if each.path.rule is None and each.probe.endpoint.endswith(f":{port}") and each.host != probed.host
+        each.path.broker.node_id == met.node_id and each.failure is None and each.host != probed.host
+        for each in _at_its_address(probed)
     )
     if not there or len(place) != 1 or address(probed.host) is not None:
         return None
     leads = f"`{probed.host}` resolves here to {place[0]}, the address of node {met.node_id}"
     return f"correct the DNS record (or the hosts file): {leads}"
+
+
+def _at_its_address(probed: DialledNode) -> list[DialledNode]:
+    """The nodes, this one too, that clients dial without a rule at this node's addresses and port."""
+    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
+    return [
+        each
+        for each in dialled_nodes(probed.evidence)
+        if each.path.rule is None and each.probe.addresses == place and each.probe.endpoint.endswith(f":{port}")
+    ]
 
 
 _FEWEST = 3

@@ -16,7 +16,7 @@ from brokernat.doctor.checks.queries import (
     remedy_for,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import Attempt, Evidence
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind
 
@@ -133,18 +133,13 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
         leads = [f"{address}: node {node_id} answers" for address, node_id in node_ids.items()]
         if not probed.probe.connected or not failed or all(is_loopback(each) for each in probed.probe.addresses):
             continue
-        if all(each.outcome == "connected" or _without_ipv6(each) for each in probed.probe.attempts):
+        if all(each.outcome == "connected" or each.without_ipv6 for each in probed.probe.attempts):
             message = "this machine has no route for the IPv6 addresses of the name; clients use the IPv4 addresses"
             yield info(probed, message, (*failed, *leads), explains=False)
         else:
             fix = "remove the addresses that do not work from DNS or from the hosts file"
             message = "some addresses of the name accept no connection"
             yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
-
-
-def _without_ipv6(attempt: Attempt) -> bool:
-    """Whether the machine itself has no route to an IPv6 address; no packet was sent."""
-    return ":" in attempt.address and attempt.outcome == "unreachable" and not attempt.icmp
 
 
 @check(

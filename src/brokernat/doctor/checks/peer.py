@@ -26,7 +26,8 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         versions, metadata = probed.probe.versions, probed.probe.metadata
         protocol = probed.probe.protocol
-        if protocol not in ("", "TLS"):
+        is_named = protocol not in ("", "TLS")
+        if is_named:
             spelled = protocol[:1] in "AEFHILMNORSX" and protocol.partition(" ")[0].isupper()
             said = f"{'an' if spelled else 'a'} {protocol} server answers"
         elif versions is not None and versions.outcome in ("unreadable", "unsupported"):
@@ -43,11 +44,11 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             forward = "if a gateway listens here: check where its forward leads"
             if protocol == "HTTP":
                 forward += ", and let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
-            remedy = Remedy(("use the port of a Kafka listener",), (forward,))
-            if protocol not in ("", "TLS") and severity is Severity.WARNING:
-                severity = Severity.ERROR
+            client: tuple[str, ...] = ("use the port of a Kafka listener",)
+            if is_named and severity is Severity.WARNING:
+                severity, client = Severity.ERROR, remedy.client
                 seen += ("Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError",)
-                remedy = Remedy(probed.mended_here().client, (forward,))
+            remedy = Remedy(client, (forward,))
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 

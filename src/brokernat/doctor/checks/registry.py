@@ -99,9 +99,10 @@ class Check:
     """One check. `cause` is the report's sentence if the check finds the root cause.
 
     In it `{subjects}` are the subjects of the findings, `{messages}` are their messages, and `{reason}` is a colon and
-    the messages. `explains` are the codes of more general findings: if such a finding is
-    about the same failures, or about no failure, it follows from this one. A `residual` check reports failures that no
-    other finding explains. An `independent` check is a separate root cause even if others explain the same failures.
+    the messages, which the pages of codes leave out. `explains` are the codes of more general findings: if such a
+    finding is about the same failures, or about no failure, it follows from this one. A `residual` check reports
+    failures that no other finding explains. An `independent` check is a separate root cause even if others explain the
+    same failures.
     """
 
     code: str

@@ -141,6 +141,11 @@ class Attempt:
         itself = self.icmp == "host-unreachable" and self.reported_by == self.address
         return itself or self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
 
+    @property
+    def without_ipv6(self) -> bool:
+        """Whether this machine itself has no route to an IPv6 address; no packet was sent."""
+        return ":" in self.address and self.outcome == "unreachable" and not self.icmp
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:

@@ -48,8 +48,8 @@ _OTHER_SYSTEM = re.compile(r"connect\.errors\.(?:Connect|Retriable)Exception: ja
 # A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
-    "Compression|Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|Sequence|Epoch|Acks|"
-    "FencedInstance|Voter|InconsistentCluster"
+    "Compression|Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|"
+    "Sequence|Epoch|Acks|FencedInstance|Voter|InconsistentCluster"
 )
 
 

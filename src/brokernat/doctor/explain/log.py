@@ -277,17 +277,18 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     """Whether a Kafka client wrote a borrowed text; None if the lines around it do not show it."""
     # Kafka lines above do not make a single line that any program may print a Kafka line.
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
-    beside = it.text
-    for held in () if it.match.known.by_error else it.match.known.holds:
-        # A kind may itself name another program (ZooKeeper).
-        beside = beside.replace(held, " ")
-    own = "zookeeper" if it.match.known.key.startswith("zookeeper") else None
-    for line in (it.text,) if alone else (beside, *it.below, *reversed(it.above)):
-        match = match_line(line)
-        text = line.replace(own, " ") if own else line
+    # A kind may itself be about another program (ZooKeeper).
+    own = set() if it.match.known.by_error else _others(it.match.known.example)
+    for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
+        match = match_line(text)
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
         if named or (match and not match.known.borrowed):
             return True
-        if _OTHERS.search(text):
+        if _others(text) - own:
             return False
-    return False if _OTHERS.search(it.text) else None
+    return False if _others(it.text) else None
+
+
+def _others(text: str) -> set[str]:
+    """The other programs that a text names."""
+    return {each.lower() for each in _OTHERS.findall(text)}
