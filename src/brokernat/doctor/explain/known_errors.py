@@ -187,8 +187,11 @@ def _spelled(name: str) -> Iterator[str]:
     yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python}")
     yield f"[Error {code}] {python.removesuffix('Error')}"
     yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
-    title = f"[{code}] {fields.get('kafka_go', go)}"
+    go = fields.get("kafka_go", go)
+    title = f"[{code}] {go}"
     yield f"{title}: " if name in anybodys["names"] else title
+    # kafka-go's own title and description, without the code.
+    yield f"{go}: the "
     yield from (f"Err-{code}?", f"Unknown error with code {code} ")
     if "rdkafka" in fields:
         yield f"Broker: {_beginning(fields['rdkafka'])}"

@@ -54,7 +54,7 @@ _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION}
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
 _LONGEST = 300
 _CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.]+: "
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: "
 )
 
 
@@ -169,6 +169,13 @@ class _Reader:
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
             # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
             explained = [each for each in explained if not _only_places(each)]
+        # The cause of a wrapper is shown with it.
+        causes = tuple(each.cause for each in explained if each.cause)
+        explained = [
+            each
+            for each in explained
+            if not (each.match.known.borrowed and _only_places(each) and each.line.endswith(causes))
+        ]
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
 
     def _telling(self) -> list[_Occurrence]:
@@ -278,8 +285,9 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     # Kafka lines above do not make a single line that any program may print a Kafka line.
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     # A kind may itself be about another program (ZooKeeper).
-    own = set() if it.match.known.by_error else _others(it.match.known.example)
-    for text in (it.text,) if alone else (it.text, *it.below, *reversed(it.above)):
+    known = it.match.known
+    own = _others(known.title if known.by_error else known.example)
+    for text in (it.text, *it.below, *(() if alone else reversed(it.above))):
         match = match_line(text)
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
         if named or (match and not match.known.borrowed):

@@ -161,7 +161,7 @@ def test_what_a_connector_says_of_its_other_system_is_not_kafkas() -> None:
 def test_a_name_at_the_end_of_a_line_is_no_cut_text() -> None:
     """Of the JVM's exceptions only some texts are known, and most end without one."""
     assert explained("ERROR kafka: java.lang.NullPointerException: invalid null inp") == ["login-os-user"]
-    assert explained("ERROR kafka: java.lang.NullPointerException") == []
+    assert explained("ERROR kafka: java.lang.NullPointerException") == ["jvm-exception"]
 
 
 def test_a_calm_line_may_name_its_level_last() -> None:
