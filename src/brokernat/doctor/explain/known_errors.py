@@ -39,6 +39,8 @@ _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error
 _HEAD = 120
 # Spring names a listener's thread after its class and a number.
 _THREAD = re.compile(r"[\w.]+#\d")
+# A frame of a stack names classes, and no error.
+_FRAME = re.compile(r"\s*at [\w.$/]+\(")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ")
 # log4j's layout of brokers writes the logger behind the message.
@@ -55,6 +57,8 @@ _KAFKAS_WORDS = re.compile(
 
 def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     """The error that a line names; of several the most informative, then the first one."""
+    if _FRAME.match(line):
+        return None
     found: tuple[KnownLine, str, int] | None = None
     wording, seen = wording_of(line), -1
     for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):

@@ -47,6 +47,10 @@ _OTHERS = re.compile(
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
+# Nor does the name of a machine in a cloud.
+_HOST_IN_CLOUD = re.compile(
+    r"\b[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|azure\.com|windows\.net|googleusercontent\.com|internal)\b"
+)
 _EXCEPTION = r"(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
 # Docker compose and syslog write a prefix before every line.
 _PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
@@ -299,4 +303,4 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
 
 def _others(text: str) -> set[str]:
     """The other programs that a text names."""
-    return {each.lower() for each in _OTHERS.findall(text)}
+    return {each.lower() for each in _OTHERS.findall(_HOST_IN_CLOUD.sub("", text))}
