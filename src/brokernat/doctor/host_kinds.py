@@ -78,17 +78,20 @@ def known_kind(host: str) -> tuple[str, str] | None:
     return next(((client, broker) for kind, client, broker in _KINDS if re.fullmatch(kind, name)), None)
 
 
-def network(host: str) -> IPv4Network | IPv6Network:
-    """The network of an address with a usual prefix: 16 bits for IPv4, 48 for IPv6.
+def network(host: str, *, small: bool = False) -> IPv4Network | IPv6Network:
+    """The network of an address with a usual prefix: 16 bits for IPv4, 48 for IPv6; a small one has 24 and 64.
 
     The zone of a link-local address (`fe80::1%eth0`) is ignored.
     """
-    return ip_network(f"{host.partition('%')[0]}/{48 if ':' in host else 16}", strict=False)
+    bits = (64 if small else 48) if ":" in host else (24 if small else 16)
+    return ip_network(f"{host.partition('%')[0]}/{bits}", strict=False)
 
 
-def neighbours(one: str, other: str) -> bool:
+def neighbours(one: str, other: str, *, small: bool = False) -> bool:
     """Whether two addresses are in one network; False for names."""
-    return address(one) is not None and address(other) is not None and network(one) == network(other)
+    if address(one) is None or address(other) is None:
+        return False
+    return network(one, small=small) == network(other, small=small)
 
 
 def dialable(host: str, port: int) -> bool:

@@ -17,7 +17,7 @@ from brokernat.doctor.checks.queries import (
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 from brokernat.text import counted
 
 
@@ -186,14 +186,16 @@ def _behind(probe: EndpointProbe, node_id: int, asked: Sequence[EndpointProbe]) 
     )
 
 
-@check("BN510", Need.METADATA)
+@check("BN510", Need.METADATA, explains=("BN504", "BN511", "BN703"))
 def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     """Bootstrap servers of one listener do not list the same brokers.
 
     Cause: The bootstrap servers do not agree on the brokers: {subjects}{reason}.
     What: a bootstrap server does not list a node that another one of the same listener lists.
     Why: the node has just started or stopped, or the broker that does not list it receives no metadata from the
-    controllers, because it is cut off from them or hangs. Clients use the list of the server that answers.
+    controllers, because it is cut off from them or hangs. If only the node itself still lists it, it is the one that is
+    cut off: the controllers have fenced it, and others lead its partitions, or nobody does. Clients use the list of the
+    server that answers.
     Remedy: none is needed if it passes; otherwise check the broker whose list is older.
     """
     first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
@@ -202,13 +204,24 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         behind = [probe for probe in asked if _behind(probe, node_id, asked)]
         if behind:
             ends = ", ".join(probe.endpoint for probe in behind)
-            yield warning(
+            seen = [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked]
+            message, cut_off = f"a bootstrap server lists it, and {ends} does not", f"the broker at {ends}"
+            if all(probe in behind or _is_node(probe, node_id) for probe in asked):
+                message = f"only it itself still lists it, and {ends} does not: the controllers have fenced it"
+                cut_off = f"node {node_id}"
+            held = any(each.wanted and each.nodes == (node_id,) for each in evidence.leaderless)
+            yield finding(
+                Severity.ERROR if held and cut_off == f"node {node_id}" else Severity.WARNING,
                 f"node {node_id}",
-                f"a bootstrap server lists it, and {ends} does not",
-                [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked],
+                message,
+                seen,
                 client="run the doctor again: right after a start or a stop this is normal",
-                broker=f"if it persists, check the log of the broker at {ends} and its connection to the controllers",
+                broker=f"if it persists, check the log of {cut_off} and its connection to the controllers",
             )
+
+
+def _is_node(probe: EndpointProbe, node_id: int) -> bool:
+    return probe.identity is not None and probe.identity.node_id == node_id and not probe.identity.others
 
 
 @check(
@@ -234,6 +247,9 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         if probed.failure is not None and probed.failure.stage in ("connect", "versions", "metadata")
     ]
     down = _down(evidence, first)
+    silent = [each for each in dead if each.words == "no response"]
+    # If one bootstrap server does not answer and one broker is down, they are probably the same node.
+    hung = silent[0] if len(silent) == len(dead) == len(down) == 1 else None
     for node_id in sorted(down):
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
@@ -241,16 +257,24 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(
             Severity.ERROR if any(each.wanted for each in held) or failures or under_min_isr else Severity.WARNING,
             f"node {node_id}",
-            "it is on no listener and is no in-sync replica, so it does not run, or it hangs and is fenced",
+            f"it is on no listener and is no in-sync replica, so {_STOPPED if hung is None else _hangs(hung)}",
             (
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
                 *(f"topic {name} has too few in-sync replicas without it" for name in under_min_isr),
             ),
-            broker=f"start node {node_id}; its log shows why it stopped",
-            # If one bootstrap server does not answer and one broker is down, they are probably the same node.
-            explains=[*(dead if len(dead) == len(down) == 1 and not held else ()), *failures],
+            broker=f"start node {node_id}; its log shows why it stopped"
+            if hung is None
+            else f"check what node {node_id} waits for (its log, a thread dump, its disk), then start it again",
+            explains=[*(dead if len(dead) == len(down) == 1 and (hung or not held) else ()), *failures],
         )
+
+
+_STOPPED = "it does not run, or it hangs and is fenced"
+
+
+def _hangs(server: Failure) -> str:
+    return f"it probably hangs and is fenced: {server.endpoint} accepts connections and does not answer"
 
 
 def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:

@@ -8,9 +8,12 @@ from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, proven_line, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.queries import (
+    HIDING,
     DialledNode,
     acl_line,
     dialled_nodes,
+    hiding_path,
+    map_doubts,
     nodes_of,
     only_named_by,
     sureness,
@@ -34,6 +37,8 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     if renumbered(evidence) is not None:
         return
     nodes = dialled_nodes(evidence)
+    # BN607 reports rules that hide the right ones.
+    hiding = [hiding_path(evidence, rule) for rule, doubt in map_doubts(evidence) if doubt.code in HIDING]
     ends = {
         each.probe.identity.node_id: each.probe.endpoint
         for each in reversed(nodes)
@@ -42,7 +47,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in nodes:
         path, identity = probed.path, probed.probe.identity
         # If several nodes answer, BN602 reports it.
-        if identity is None or identity.others or identity.node_id in (None, path.broker.node_id):
+        if identity is None or identity.others or identity.node_id in (None, path.broker.node_id) or path in hiding:
             continue
         right = ends.get(path.broker.node_id)
         if path.rule is None:

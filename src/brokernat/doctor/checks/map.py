@@ -9,9 +9,11 @@ from brokernat.address import AddressMap, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
+    HIDING,
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    hiding_path,
     map_doubts,
     place_of,
     places,
@@ -19,7 +21,7 @@ from brokernat.doctor.checks.queries import (
     server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import BrokerPath, Evidence
+from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback
 
@@ -104,7 +106,7 @@ def _unused_rules(evidence: Evidence) -> list[str]:
     if used.isdisjoint(evidence.rules or ()):
         return []
     used |= {probe.rule for probe in evidence.bootstraps}
-    used |= {rule for rule, each in map_doubts(evidence) if each.code in _HIDING}
+    used |= {rule for rule, each in map_doubts(evidence) if each.code in HIDING}
     return [rule for rule in evidence.rules or () if rule not in used]
 
 
@@ -120,7 +122,7 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     rules, unused = evidence.rules or (), {*_unused_rules(evidence)}
     for rule, each in map_doubts(evidence):
-        hides = _hiding_path(evidence, rule) if each.code in _HIDING else None
+        hides = hiding_path(evidence, rule) if each.code in HIDING else None
         if hides is not None:
             message = f"`{hides.rule}` stands before `{rule}` and leads elsewhere"
             fix = f"put `{rule}` before `{hides.rule}`, or remove that one"
@@ -149,25 +151,8 @@ def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
     return bool(met) and all(each and each.node_id == node_id and not each.others for each, node_id in met)
 
 
-def _hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
-    """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
-    for it, and this one matches it, too.
-    """
-    alone = AddressMap.parse(rule)
-    for path in evidence.paths:
-        end, failure = path.broker, path_failure(path, evidence)
-        if not path.rule or path.rule == rule or failure is None or failure.doubt:
-            continue
-        proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
-        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
-        if rule in proven or (matches and not proven and failure.stage == "connect"):
-            return path
-    return None
-
-
 _SHOWN = 3
 _SHARED = "shared-target"
-_HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
 
 
 @check("BN609", Need.METADATA, Need.MAP, explains=("BN605",))

@@ -94,7 +94,7 @@ def _short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
 def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     """The name server does not answer.
 
-    Cause: The name server of this machine does not answer for {subjects}.
+    Cause: The name server of this machine does not answer for {subjects}{reason}.
     What: this machine's resolver gets no answer for a name, or the name server reports a failure. It is not known
     whether the name exists.
     Why: the name server is down or unreachable (a VPN that is not up, a firewall), or `/etc/resolv.conf` names the
@@ -106,6 +106,9 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
             fix = "check that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
             message = f"the resolver gets no answer for `{probed.host}`"
+            if others := _resolved_names(evidence):
+                message = f"it has an answer for `{others[0]}`, and fails for this name (SERVFAIL, or no answer)"
+                fix = f"ask who runs the name server or the zone of `{probed.host}`: `dig {probed.host}`"
             yield finding(probed.severity, probed, message, seen, client=fix)
 
 
@@ -209,7 +212,7 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         remedy = Remedy(
             (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
-            () if _names_resolve(evidence) else ("advertise a name that the clients' name server resolves",),
+            () if _resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
@@ -218,10 +221,10 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
 
 
-def _names_resolve(evidence: Evidence) -> bool:
-    """Whether a name server resolves the name of another endpoint."""
+def _resolved_names(evidence: Evidence) -> list[str]:
+    """The names of endpoints that a name server resolves."""
     found = (each for each in probed_endpoints(evidence) if each.probe.addresses and each.probe.hosts_entry is None)
-    return any(address(each.host) is None for each in found)
+    return [each.host for each in found if address(each.host) is None and not is_loopback(each.host)]
 
 
 _ANOTHER = ("identity", "cluster")

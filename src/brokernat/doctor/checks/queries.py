@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from brokernat.address import AddressMap, lint
+from brokernat.address import AddressMap, Endpoint, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import (
     any_reached_directly,
@@ -28,7 +28,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failu
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import is_loopback, known_kind
+from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind
 from brokernat.errors import Finding
 
 
@@ -109,22 +109,30 @@ class ProbedEndpoint(Place):
         end, rule, right = self.probe.endpoint, self.path.rule, self.proven_elsewhere
         forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
         forward += " other nodes"
-        if rule and len(proven := self._proven_here()) > 1:
-            by_name = f"the gateway at {end} chooses the broker by the TLS name (SNI) and knows {nodes_of(proven)}"
-            return Remedy(broker=(f"{by_name}: add `{self.path.broker.host}` there, for {self.node}",))
+        if rule and self.chosen_by_name:
+            return Remedy(broker=(self.chosen_by_name,))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
         return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())), rules=right)
 
     def _proven_here(self) -> list[DialledNode]:
-        """The other nodes that are proven at this endpoint, each by its own TLS name."""
+        """The other nodes that are proven at this address and port, each by its own TLS name."""
         return [
             each
             for each in dialled_nodes(self.evidence)
-            if each.probe.endpoint == self.probe.endpoint and each.failure is None
+            if _place(each.probe) == _place(self.probe) and each.failure is None
             if each.probe.tls is not None and each.probe.name != self.probe.name
             if each.probe.identity is not None and each.probe.identity.node_id == each.path.broker.node_id
         ]
+
+    @property
+    def chosen_by_name(self) -> str | None:
+        """What to correct if a gateway at this address chooses the broker by the TLS name, and knows other nodes."""
+        proven = self._proven_here()
+        if self.path is None or len(proven) < _FEWEST:
+            return None
+        by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI) and knows"
+        return f"{by_name} {nodes_of(proven)}: add `{self.path.broker.host}` there, for {self.node}"
 
     @property
     def is_behind_gateway(self) -> bool:
@@ -146,6 +154,11 @@ class ProbedEndpoint(Place):
         # A NAT or a proxy on the path is not seen from here.
         between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {self.node}"
         return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener", between)
+
+
+def _place(probe: EndpointProbe) -> tuple[tuple[str, ...], str]:
+    """The addresses and the port that are dialled."""
+    return probe.addresses, probe.endpoint.rpartition(":")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +250,29 @@ def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
     """The warnings about the client's map, each with its rule."""
     rules = evidence.rules or ()
     return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
+
+
+HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
+"""The warnings about a rule that an earlier one hides."""
+
+
+def hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
+    """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
+    for it, and this one matches it, too.
+    """
+    alone = AddressMap.parse(rule)
+    for path in evidence.paths:
+        end, failure = path.broker, path_failure(path, evidence)
+        if not path.rule or path.rule == rule or failure is None or failure.doubt:
+            continue
+        proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
+        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
+        # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot.
+        alike = path.rule.partition("=")[0] == rule.partition("=")[0]
+        lost = failure.stage == "connect" or (failure.stage == "identity" and alike)
+        if rule in proven or (matches and not proven and lost):
+            return path
+    return None
 
 
 def sureness(identity: Identity) -> Confidence:
@@ -375,6 +411,8 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 
 
 _PORT = re.compile(r":(\d+)$")
+# This many nodes at one address, each by its own TLS name, show a gateway.
+_FEWEST = 2
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
 # How much of two names must be equal, so that one may be a typo of the other.

@@ -232,12 +232,14 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if probed.path is not None and stale_record(evidence, probed.path):
             continue
+        # A gateway is often in the same large network as brokers that only their own network can reach.
+        inside = probed.path is not None and not has_rule and not any_reached_directly(evidence)
         beside = {
             other.endpoint: each.address
             for other in every_probe(evidence)
             for each in other.attempts
             if other.endpoint != end and each.outcome in ("connected", "refused")
-            if any(neighbours(each.address, one) for one in own)
+            if any(neighbours(each.address, one, small=inside) for one in own)
         }
         if any(each in own for each in beside.values()):
             beside = {endpoint: place for endpoint, place in beside.items() if place in own}

@@ -355,6 +355,8 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
             if "PROTOCOL" in tls.detail and evidence.tls_versions:
                 message, remedy = _versions(message, evidence.tls_versions)
+            elif by_name := probed.chosen_by_name:
+                remedy = Remedy(broker=(by_name,))
             yield error(probed, message, (tls.detail,), remedy=remedy)
 
 

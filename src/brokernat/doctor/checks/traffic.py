@@ -93,7 +93,9 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             "Kafka does not support",
             "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
         )
-        if probed.others_past(stage):
+        if stage == "tls" and (by_name := probed.chosen_by_name):
+            fix = (by_name,)
+        elif probed.others_past(stage):
             fix += ("if a firewall inspects the traffic: compare its rules for this endpoint and for the others",)
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
@@ -171,14 +173,14 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
         )
 
 
-@check("BN313")
+@check("BN313", explains=("BN103", "BN302", "BN305", "BN308"))
 def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
     """Some connections fail.
 
     Cause: Some connections to {subjects} fail{reason}.
     What: some tries of a stage failed and a later one worked. Clients retry and get through, but more slowly. It is an
-    error if nine of ten tries fail, or if an endpoint accepts no connection while those to other endpoints are open:
-    a client keeps one to each broker.
+    error if nine of ten tries fail, or if an endpoint accepts no connection while those to other endpoints are open
+    (a client keeps one to each broker), or never while others are reached now and then.
     Why: packets are lost, a load balancer has a dead member, the number of connections is limited
     (`max.connections.per.ip`), or a firewall drops connection state.
     Remedy: none is needed for a client that retries; look for the loss if it is frequent.
@@ -194,6 +196,12 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             for each in probed.probe.attempts
             if 0 < each.failed < each.made
         ]
+        if lossy := _lost_like_others(probed):
+            message = f"no try got an answer, and at {lossy} only some did"
+            limit = "find what limits the connections of this machine, or their rate (a firewall, a NAT, a proxy)"
+            path = "check whether the path loses packets: `ping -c 50 HOST`"
+            yield finding(probed.severity, probed, message, seen, broker=(limit, path), confidence=Confidence.LIKELY)
+            continue
         if not (probed.failure is None or probed.failure.doubt):
             continue
         if probed.probe.endpoint in evidence.crowded:
@@ -203,6 +211,12 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(probed, message, seen, broker=many, explains=False)
             continue
         if not seen:
+            continue
+        if probed.probe.endpoint in evidence.single:
+            message = "it accepts only one connection at a time from this machine"
+            limit = "raise the limit (`max.connections.per.ip` of the broker, `limit_conn` of nginx, a firewall)"
+            more = f"{limit}: a consumer in a group has two connections to its coordinator"
+            yield warning(probed, message, seen, broker=more, explains=False)
             continue
         if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
             message = f"hardly any try works ({seen[0]})"
@@ -219,6 +233,26 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             elif any(each.stage != "connect" and not {"closed", "reset"}.isdisjoint(each.faults) for each in mixed):
                 lost = "check whether a load balancer there has a dead member, or something limits connections"
             yield warning(probed, message, seen, broker=lost, explains=False)
+
+
+def _lost_like_others(probed: ProbedEndpoint) -> str:
+    """The other endpoints of this port to which some connections got no answer, if none to this one got one."""
+    if probed.failure is None or probed.failure.stage != "connect":
+        return ""
+    if any(each.outcome != "timeout" for each in probed.probe.attempts):
+        return ""
+    port = probed.probe.endpoint.rpartition(":")[2]
+    others = [
+        each.probe.endpoint
+        for each in probed_endpoints(probed.evidence)
+        if each.probe.endpoint != probed.probe.endpoint and each.probe.endpoint.endswith(f":{port}")
+        if each.probe.endpoint in probed.evidence.crowded
+        or any("timeout" in one.faults for one in _now_and_then(each.probe) if one.stage == "connect")
+    ]
+    return ", ".join(dict.fromkeys(others[:_FEW]))
+
+
+_FEW = 3
 
 
 def _now_and_then(probe: EndpointProbe) -> list[Tries]:

@@ -34,7 +34,7 @@ from brokernat.doctor.evidence import (
     now,
 )
 from brokernat.doctor.host_kinds import dialable
-from brokernat.doctor.probes.network import TRIES, refused_together
+from brokernat.doctor.probes.network import TRIES, only_one_at_a_time, refused_together
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared
 from brokernat.errors import ConfigError
@@ -116,7 +116,7 @@ async def _collect(
     answering = [
         probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
-    crowded = await _crowded(late, answering)
+    crowded, single = await _limits(late, answering)
     return Evidence(
         taken_at=now(),
         cluster=cluster.name,
@@ -140,25 +140,34 @@ async def _collect(
         own_chain=client.tls.chain_bytes if client.tls is not None else 0,
         timeout=timeout,
         crowded=crowded,
+        single=single,
     )
 
 
-async def _crowded(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[str, ...]:
-    """The endpoints that accept no connection while others are open. A client has one to each broker, the probes had
-    fewer; it is tested only if some connections have failed.
+async def _limits(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The endpoints that accept no connection while others are open, and those that accept only one at a time.
+
+    A client has one to each broker, and in a consumer group a second one to its coordinator; the probes had fewer. It
+    is tested only if some connections have failed.
     """
     if not any(0 < each.failed < each.made for probe in answering for each in probe.tries):
-        return ()
+        return (), ()
     places = {
-        (attempt.address, int(probe.endpoint.rpartition(":")[2])): probe.endpoint
+        (attempt.address, int(probe.endpoint.rpartition(":")[2])): probe
         for probe in answering
         for attempt in probe.attempts
         if attempt.outcome == "connected"
     }
+    crowded, single = list[str](), list[str]()
     with suppress(TimeoutError):
         async with asyncio.timeout_at(prober.deadline):
-            return tuple(places[each] for each in await refused_together([*places][:_MOST_TOGETHER], _TOUCH))
-    return ()
+            for place in await refused_together([*places][:_MOST_TOGETHER], _TOUCH):
+                crowded.append(places[place].endpoint)
+            for place, probe in [*places.items()][:_MOST_TOGETHER]:
+                refused = any(0 < each.failed < each.made and "timeout" not in each.faults for each in probe.tries)
+                if refused and not crowded and await only_one_at_a_time(place, _TOUCH):
+                    single.append(probe.endpoint)
+    return tuple(crowded), tuple(single)
 
 
 def _of_node(

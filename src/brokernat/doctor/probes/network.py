@@ -37,7 +37,7 @@ Outcome = Literal["connected", "refused", "timeout", "unreachable"]
 HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
-_KEPT, _MANY_TRIES = 0.1, 10
+_KEPT, _MANY_TRIES, _MORE_TRIES = 0.1, 10, 5
 """The seconds after which a connection counts as kept, and the tries that distinguish a limit from chance."""
 _AGAIN = 3
 """Number of lookups: a name server may rotate its answers, and clients resolve a name for each connection."""
@@ -260,18 +260,43 @@ async def refused_together(places: Sequence[tuple[str, int]], patience: float) -
     return [place for place, streams in alone if streams is not None]
 
 
+async def only_one_at_a_time(place: tuple[str, int], patience: float) -> bool:
+    """Whether an address accepts no second connection while the first is open, and another one afterwards."""
+    first = await _kept(*place, patience)
+    if first is None:
+        return False
+    try:
+        for _ in range(_MORE_TRIES):
+            outcome, second = await _kept_once(*place, patience)
+            if second is not None or outcome == "timeout":
+                _close([second])
+                return False
+    finally:
+        _close([first])
+    await asyncio.sleep(_KEPT)
+    after = await _kept(*place, patience)
+    _close([after])
+    return after is not None
+
+
 async def _kept(address: str, port: int, patience: float) -> Streams | None:
     """The first of many connections that is neither refused nor closed at once."""
     for number in range(_MANY_TRIES):
-        attempt, streams = await connect(address, port, patience)
-        if streams is not None:
-            await asyncio.sleep(_KEPT)
-            if not streams[0].at_eof() and streams[0].exception() is None:
-                return streams
-            streams[1].transport.abort()
-        elif attempt.outcome == "timeout" and number + 1 >= TRIES:
-            break
+        outcome, streams = await _kept_once(address, port, patience)
+        if streams is not None or (outcome == "timeout" and number + 1 >= TRIES):
+            return streams
     return None
+
+
+async def _kept_once(address: str, port: int, patience: float) -> tuple[Outcome, Streams | None]:
+    """One try of `_kept`, and what became of the connection."""
+    attempt, streams = await connect(address, port, patience)
+    if streams is not None:
+        await asyncio.sleep(_KEPT)
+        if streams[0].at_eof() or streams[0].exception() is not None:
+            streams[1].transport.abort()
+            streams = None
+    return attempt.outcome, streams
 
 
 def _close(opened: Iterable[Streams | None]) -> None:
