@@ -75,7 +75,9 @@ class ClusterSource:
     def _given(self, rules: str | None) -> Cluster:
         from brokernat.map_text import map_from_property
 
-        endpoints = tuple(Endpoint.parse(each) for text in self.servers for each in text.split(","))
+        # Kafka's clients skip empty entries.
+        entries = ([each for each in text.split(",") if each.strip()] or [text] for text in self.servers)
+        endpoints = tuple(Endpoint.parse(each) for of_one in entries for each in of_one)
         address_map = map_from_property(rules) if rules else None
         if self.command_config is None:
             return Cluster(GIVEN, endpoints, address_map)

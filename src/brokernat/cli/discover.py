@@ -216,9 +216,10 @@ def as_text(
 
     Args:
         heading: the section above the rules if the cluster is in no file.
-        with_rules: False if the rules are written to a file.
+        with_rules: False if the rules themselves are on stdout.
     """
-    lines = [*_seen(found, width), *(_outcome(found, proven, width, heading) if with_rules else ())]
+    shown = with_rules or not proven
+    lines = [*_seen(found, width), *(_outcome(found, proven, width, heading) if shown else ())]
     return "\n".join(lines).removesuffix("\n")
 
 

@@ -54,17 +54,28 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _name_of_several(probed: ProbedEndpoint) -> CheckFinding:
-    """A name has addresses of several clusters. Of a bootstrap server: the map is for one of them."""
+    """A name or a balancer leads to several clusters. Of a bootstrap server: the map is for one of them."""
     host, evidence = probed.host, probed.evidence
+    failures = [path_failure(path, evidence) for path in evidence.paths] if probed.path is None else []
+    explains = [probed.failure, *(each for each in failures if each is not None and each.stage == "rule")]
+    met = {address for address, _ in probed.probe.identity.met} if probed.probe.identity is not None else set()
+    if not met.isdisjoint(probed.strangers):
+        end, both = probed.probe.endpoint, [probed.probe.cluster_id, *probed.strangers.values()]
+        return error(
+            probed.subject,
+            f"{end} leads to several clusters in turn ({', '.join(map(str, dict.fromkeys(both)))})",
+            client="bootstrap at brokers of the right cluster",
+            broker=f"remove the brokers of the other cluster from the balancer at {end}",
+            explains=explains,
+        )
     clusters = {each: probed.strangers.get(each, probed.probe.cluster_id) for each in probed.probe.addresses}
     leads = ", ".join(f"{address}: {cluster}" for address, cluster in sorted(clusters.items()))
-    failures = [path_failure(path, evidence) for path in evidence.paths] if probed.path is None else []
     return error(
         probed.subject,
         f"the name `{host}` has addresses of several clusters ({leads})",
         client="use an address of the right cluster instead of the name",
         broker=f"remove the addresses of the other cluster from `{host}` in DNS",
-        explains=[probed.failure, *(each for each in failures if each is not None and each.stage == "rule")],
+        explains=explains,
     )
 
 

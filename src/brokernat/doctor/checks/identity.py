@@ -63,6 +63,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
     end, rule = probed.probe.endpoint, probed.path.rule
     sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
+    if by_name := probed.chosen_by_name:
+        return Remedy(broker=(by_name,))
     if not rule and (record := stale_record(probed.evidence, probed.path)):
         return Remedy((record,), rules=lines)
     if not rule and (one := _one_place(probed, met)):

@@ -28,7 +28,7 @@ from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failu
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, is_loopback, known_kind
+from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind, neighbours
 from brokernat.errors import Finding
 
 
@@ -345,6 +345,10 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     if port := other_port(evidence, path):
         typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
         return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)
+    others = [each.broker.host for each in evidence.paths if each.answers and each.rule is None]
+    if address(path.broker.host) and all(address(each) and not neighbours(each, path.broker.host) for each in others):
+        own = f"`advertised.listeners` of node {path.broker.node_id} has {path.broker.host}, an address of another"
+        return (f"{own} network than those of the other nodes: correct it if it is wrong", runs)
     return (runs,)
 
 

@@ -252,8 +252,12 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if alone:
                 whose = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
                 host = f"check that the host {', '.join(sorted(own))} is up{whose}"
-                remedy = replace(remedy, broker=(*remedy.broker, host, *_dns_advice(probed)))
-            message = f"packets get no answer, and other endpoints of its {'network' if alone else 'host'} answer"
+                remedy = replace(remedy, broker=(host, *remedy.broker, *_dns_advice(probed)))
+            message = "packets get no answer, and other endpoints of its host answer"
+            if alone:
+                message = (
+                    "packets get no answer at any port of its host, and others of its network answer: it may be off"
+                )
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 

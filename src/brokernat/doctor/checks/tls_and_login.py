@@ -128,6 +128,8 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
 def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> tuple[str, Remedy]:
     """The message and the remedy for the certificate of node `shown` at this node's endpoint."""
     message, mend = f"it is the certificate of node {shown}", probed.mended_here()
+    if by_name := probed.chosen_by_name:
+        return message, Remedy(broker=(by_name,), rules=_presented_elsewhere(probed))
     lone = f"if {probed.node} itself presents it: give it its own certificate"
     there = [each for each in probed.probe.addresses if each in tls.names]
     named = probed.path is not None and not probed.path.rule and address(probed.host) is None and probed.probe.addresses

@@ -198,17 +198,13 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         if lossy := _lost_like_others(probed):
             message = f"no try got an answer, and at {lossy} only some did"
-            limit = "find what limits the connections of this machine, or their rate (a firewall, a NAT, a proxy)"
-            path = "check whether the path loses packets: `ping -c 50 HOST`"
-            yield finding(probed.severity, probed, message, seen, broker=(limit, path), confidence=Confidence.LIKELY)
+            yield finding(probed.severity, probed, message, seen, broker=_LIMITED, confidence=Confidence.LIKELY)
             continue
         if not (probed.failure is None or probed.failure.doubt):
             continue
         if probed.probe.endpoint in evidence.crowded:
             message = "it accepts no connection while those to other endpoints are open, as a client has them"
-            limit = "find what limits the connections of this machine (a firewall, a NAT, a proxy)"
-            many = f"{limit}: a client needs one to each broker, and another one"
-            yield error(probed, message, seen, broker=many, explains=False)
+            yield error(probed, message, seen, broker=_LIMITED, explains=False)
             continue
         if not seen:
             continue
@@ -253,6 +249,11 @@ def _lost_like_others(probed: ProbedEndpoint) -> str:
 
 
 _FEW = 3
+_LIMITED = (
+    "find what limits the connections of this machine, or their rate (a firewall, a NAT, a proxy): a client needs one "
+    "to each broker, and another one",
+    "check whether the path loses packets: `ping -c 50 HOST`",
+)
 
 
 def _now_and_then(probe: EndpointProbe) -> list[Tries]:

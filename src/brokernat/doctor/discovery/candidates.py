@@ -83,7 +83,7 @@ def _hosts(text: str) -> tuple[Iterable[str], int]:
         raise ConfigError(
             Finding("bad-cidr", f"`{bracketed(text)}` is not a network with its host bits zero")
         ) from None
-    return map(format_ip, network.hosts()), network.num_addresses
+    return map(format_ip, network), network.num_addresses
 
 
 def _no_candidate(entry: str, reason: str, hint: str | None = None) -> ConfigError:

@@ -270,7 +270,8 @@ class Identity:
     reached: a load balancer, or a name with addresses of several brokers. `met` has every (address, node id) that
     answered. `connections` is the number of connections on which the node answered, at the address with the fewest.
     `settings` are the node's own listener settings. `fault` is how the connection ended if no request was possible.
-    `strangers` are addresses of the name that lead to another cluster, each with its id.
+    `strangers` are addresses of the name that lead to another cluster, each with its id; one that is in `met`, too,
+    leads to several in turn.
     """
 
     node_id: int | None

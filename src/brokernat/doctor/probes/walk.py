@@ -386,28 +386,30 @@ class Walk:
         wanted = samples(len(metadata.brokers))
         if prober.connections is not None:
             wanted = prober.connections * len(self._taking)
-        here, clusters = self.result(), {self._taking[0]: metadata.cluster_id}
+        here = self.result()
+        clusters: dict[str, list[str | None]] = {self._taking[0]: [metadata.cluster_id]}
 
-        def is_stranger(address: str) -> bool:
-            return clusters.get(address) not in (None, metadata.cluster_id)
+        async def cluster_of(channel: Channel, address: str) -> str | None:
+            """A node is asked once for each address, a bootstrap server on each connection: it may be a balancer."""
+            known = clusters.setdefault(address, [])
+            if not known or self.expected is None:
+                known.append((await advertised(channel, self.shared.brokers)).cluster_id)
+            return known[-1]
 
         async def meet(address: str, number: int) -> int | None:
             sources = prober.sources(address)
             source = sources[number % len(sources)] if sources else None
             try:
                 async with prober.channel(here, address, source, self.log) as (channel, tls):
-                    if channel is not None and address not in clusters:
-                        clusters[address] = (await advertised(channel, self.shared.brokers)).cluster_id
-                    if channel is None or is_stranger(address):
+                    if channel is None or await cluster_of(channel, address) not in (None, metadata.cluster_id):
                         return None
                     return await identify_again(channel, metadata, first, tls, leadership)
             except ChannelError:
                 return None
 
         found = await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
-        return replace(
-            found, strangers=tuple((end, name) for end, name in clusters.items() if name and is_stranger(end))
-        )
+        seen = dict.fromkeys((address, name) for address, names in clusters.items() for name in names if name)
+        return replace(found, strangers=tuple(each for each in seen if each[1] != metadata.cluster_id))
 
     async def _size(self) -> SizeTest:
         slow = max((seconds for stage in ("versions", "metadata") for seconds, _ in self.log[stage]), default=0.0)

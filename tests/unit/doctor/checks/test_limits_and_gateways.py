@@ -14,6 +14,7 @@ from brokernat.doctor.evidence import (
     Attempt,
     BrokerPath,
     EndpointProbe,
+    Identity,
     Leaderless,
     NameLookup,
     TlsHandshake,
@@ -140,3 +141,47 @@ def test_a_limit_of_one_connection_is_named_and_stops_nobody() -> None:
         "it accepts only one connection at a time from this machine",
     )
     assert "a consumer in a group has two connections to its coordinator" in told.remedy.broker[0]
+
+
+def test_a_balancer_that_leads_to_two_clusters_in_turn_stops_clients() -> None:
+    """A broker of the other cluster may have the same node id."""
+    server = reached(1, "172.10.1.40:9092")
+    met = Identity(1, "describeconfigs", met=(("172.10.1.40", 1),), strangers=(("172.10.1.40", "other"),))
+    found = diagnose(replace(HEALTHY, bootstraps=(replace(server, identity=met),)))
+    assert causes(found) == ["BN501"]
+    assert "172.10.1.40:9092 leads to several clusters in turn (c, other)" in found.causes[0].sentence
+    assert "remove the brokers of the other cluster from the balancer at 172.10.1.40:9092" in advice(found)
+    assert not any(each.remedy.rules for each in found.findings)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_a_gateway_that_sends_an_unknown_name_to_some_node_does_not_know_the_name(*, verified: bool) -> None:
+    names = tuple(replace(each, host=f"kafka-{each.node_id}.hq") for each in BROKERS)
+    ends = [
+        replace(
+            reached(1 if each.node_id == 3 else each.node_id, each.endpoint),
+            brokers=names,
+            tls=TlsHandshake("ok"),
+            addresses=("172.10.1.40",),
+        )
+        for each in names
+    ]
+    if verified:
+        other = TlsHandshake("name-mismatch", names=("kafka-1.hq",))
+        host = names[2].host
+        ends[2] = probed(
+            names[2].endpoint, host, ("172.10.1.40",), attempts=(Attempt("172.10.1.40", "connected"),), tls=other
+        )
+    paths = tuple(BrokerPath(*each) for each in zip(names, ends, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=tuple(ends[:2]), paths=paths, security_protocol="SSL"))
+    assert causes(found) == ["BN402" if verified else "BN601"]
+    assert "knows node 1, node 2: add `kafka-3.hq` there, for node 3" in advice(found)
+    assert "DNS record" not in advice(found)
+
+
+def test_an_address_of_another_network_than_the_others_is_told() -> None:
+    foreign = Advertised(3, "172.20.0.12", 9092)
+    away = replace(refused(foreign.endpoint), attempts=(Attempt(foreign.host, "timeout"),))
+    found = diagnose(replace(HEALTHY, paths=(*WELL[:2], BrokerPath(foreign, away))))
+    assert causes(found) == ["BN302"]
+    assert "`advertised.listeners` of node 3 has 172.20.0.12, an address of another network" in advice(found)
