@@ -50,7 +50,7 @@ class Size(click.ParamType[int]):
         if isinstance(value, int):
             return value
         # Imported here, because it imports pydantic.
-        from brokernat.config.units import size_in_bytes
+        from brokernat.text import size_in_bytes
 
         try:
             size = size_in_bytes(value)

@@ -16,9 +16,9 @@ from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
 from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.secrets import References, Secret
-from brokernat.config.units import seconds, size_in_bytes
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import expanded_home
+from brokernat.text import seconds, size_in_bytes
 
 Profile = Literal["auto", "lan", "wan"]
 """The settings for a short or a long round-trip time; `auto` measures it."""

@@ -40,8 +40,8 @@ from brokernat.config.fields import (
 )
 from brokernat.config.problems import Fault, faults, raise_all
 from brokernat.config.secrets import Secret
-from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding
+from brokernat.text import seconds
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 REGISTRY_LOGINS = ("basic.auth.user.info", "bearer.auth.token")

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Role, kafka_options
 from brokernat.config import Cluster
-from brokernat.config.units import seconds
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
@@ -34,7 +33,7 @@ from brokernat.pipelines.steps.plan import Join, Plan, without_fault
 from brokernat.pipelines.steps.row_by_row import refuse_unsupported
 from brokernat.pipelines.steps.sink import producer_options, with_source_headers
 from brokernat.pipelines.steps.source import read_stream, source_options
-from brokernat.text import counted
+from brokernat.text import counted, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from brokernat.clients.spark import client_properties
-from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.kafka.admin import open_admin
@@ -34,6 +33,7 @@ from brokernat.pipelines.query import POLL_SECONDS, TransientFailureError
 from brokernat.pipelines.realtime import EpochRun
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts
+from brokernat.text import in_words, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

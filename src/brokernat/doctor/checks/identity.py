@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, proven_line, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
+from brokernat.doctor.checks.map import HIDING, hiding_path
 from brokernat.doctor.checks.queries import (
-    HIDING,
     DialledNode,
     acl_line,
     dialled_nodes,
-    hiding_path,
     map_doubts,
     nodes_of,
     only_named_by,

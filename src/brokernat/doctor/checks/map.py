@@ -9,11 +9,9 @@ from brokernat.address import AddressMap, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
-    HIDING,
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    hiding_path,
     map_doubts,
     place_of,
     places,
@@ -21,7 +19,7 @@ from brokernat.doctor.checks.queries import (
     server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback
 
@@ -149,6 +147,29 @@ def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
     """Whether each node that the rule leads to is proven there: a gateway chooses by the name in TLS (SNI)."""
     met = [(path.probe and path.probe.identity, path.broker.node_id) for path in evidence.paths if path.rule == rule]
     return bool(met) and all(each and each.node_id == node_id and not each.others for each, node_id in met)
+
+
+HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
+"""The warnings about a rule that an earlier one hides."""
+
+
+def hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
+    """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
+    for it, and this one matches it, too.
+    """
+    alone = AddressMap.parse(rule)
+    for path in evidence.paths:
+        end, failure = path.broker, path_failure(path, evidence)
+        if not path.rule or path.rule == rule or failure is None or failure.doubt:
+            continue
+        proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
+        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
+        # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot.
+        alike = path.rule.partition("=")[0] == rule.partition("=")[0]
+        lost = failure.stage == "connect" or (failure.stage == "identity" and alike)
+        if rule in proven or (matches and not proven and lost):
+            return path
+    return None
 
 
 _SHOWN = 3

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from brokernat.address import AddressMap, Endpoint, lint
+from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import (
     any_reached_directly,
@@ -26,9 +26,9 @@ from brokernat.doctor.checks.advice import (
 )
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage, TlsHandshake
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, dialable, is_loopback, known_kind, neighbours
+from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours
 from brokernat.errors import Finding
 
 
@@ -219,6 +219,11 @@ def dialled_nodes(evidence: Evidence) -> tuple[DialledNode, ...]:
     )
 
 
+def handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:
+    """The probed endpoints with TLS."""
+    return [(probed, probed.probe.tls) for probed in probed_endpoints(evidence) if probed.probe.tls is not None]
+
+
 def places(evidence: Evidence) -> Iterator[Place]:
     """Every bootstrap server and every node."""
     yield from bootstrap_servers(evidence)
@@ -250,29 +255,6 @@ def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
     """The warnings about the client's map, each with its rule."""
     rules = evidence.rules or ()
     return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
-
-
-HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
-"""The warnings about a rule that an earlier one hides."""
-
-
-def hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
-    """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
-    for it, and this one matches it, too.
-    """
-    alone = AddressMap.parse(rule)
-    for path in evidence.paths:
-        end, failure = path.broker, path_failure(path, evidence)
-        if not path.rule or path.rule == rule or failure is None or failure.doubt:
-            continue
-        proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
-        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
-        # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot.
-        alike = path.rule.partition("=")[0] == rule.partition("=")[0]
-        lost = failure.stage == "connect" or (failure.stage == "identity" and alike)
-        if rule in proven or (matches and not proven and lost):
-            return path
-    return None
 
 
 def sureness(identity: Identity) -> Confidence:

@@ -22,7 +22,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import Reference
-from brokernat.config.units import in_words, seconds
 from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.copies import Content, Copies, ReferenceVersion, Snapshot
@@ -35,6 +34,7 @@ from brokernat.pipelines.references.source import (
     StaleReferenceError,
     UnusableReferenceError,
 )
+from brokernat.text import in_words, seconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,8 +13,8 @@ from itertools import groupby
 
 from brokernat.clients.spark import Proof, ProofRow
 from brokernat.config.model import Pipeline
-from brokernat.config.units import seconds
 from brokernat.pipelines.progress import Progress
+from brokernat.text import seconds
 
 SAMPLE_SECONDS = 5
 """The shortest time between two samples of the charts."""

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from brokernat.config.units import in_words, seconds, size_in_bytes
+from brokernat.text import in_words, seconds, size_in_bytes
 
 
 @pytest.mark.parametrize(
