@@ -94,7 +94,7 @@ def _short_name_advice(evidence: Evidence, host: str) -> tuple[str, ...]:
 def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
     """The name server does not answer.
 
-    Cause: The name server of this machine does not answer for {subjects}{reason}.
+    Cause: The name of {subjects} cannot be looked up{reason}.
     What: this machine's resolver gets no answer for a name, or the name server reports a failure. It is not known
     whether the name exists.
     Why: the name server is down or unreachable (a VPN that is not up, a firewall), or `/etc/resolv.conf` names the
@@ -105,9 +105,9 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
         if _unanswered(probed):
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
             fix = "check that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
-            message = f"the resolver gets no answer for `{probed.host}`"
+            message = "the name server of this machine does not answer"
             if others := _resolved_names(evidence):
-                message = f"it has an answer for `{others[0]}`, and fails for this name (SERVFAIL, or no answer)"
+                message = f"the name server has an answer for `{others[0]}`, and fails for this name"
                 fix = f"ask who runs the name server or the zone of `{probed.host}`: `dig {probed.host}`"
             yield finding(probed.severity, probed, message, seen, client=fix)
 

@@ -67,7 +67,7 @@ def test_a_name_server_that_fails_for_some_names_does_answer(*, others: bool) ->
     server = replace(reached(1, "10.9.0.1:9092"), brokers=named)
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=paths, replicas=(1, 2)))
     assert causes(found) == ["BN307"]
-    assert ("it has an answer for `kafka-1.hq.example`" in found.causes[0].sentence) == others
+    assert ("the name server has an answer for `kafka-1.hq.example`" in found.causes[0].sentence) == others
     assert ("`dig kafka-2.hq.example`" in advice(found)) == others
 
 
