@@ -64,7 +64,7 @@ def _name_of_several(probed: ProbedEndpoint) -> CheckFinding:
         return error(
             probed.subject,
             f"{end} leads to several clusters in turn ({', '.join(map(str, dict.fromkeys(both)))})",
-            client="bootstrap at brokers of the right cluster",
+            client="bootstrap at brokers of the right cluster" if probed.path is None else (),
             broker=f"remove the brokers of the other cluster from the balancer at {end}",
             explains=explains,
         )

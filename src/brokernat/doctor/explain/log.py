@@ -35,8 +35,8 @@ _BELOW = 80
 _PASTED = 30
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
-    r"(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|:[1-4]?9092\b|"
-    r" /(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
+    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
+    r":[1-4]?9092\b| /(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
 )
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"

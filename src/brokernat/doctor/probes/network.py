@@ -37,6 +37,7 @@ Outcome = Literal["connected", "refused", "timeout", "unreachable"]
 HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
+_ROUNDS = 2
 _KEPT, _MANY_TRIES, _MORE_TRIES = 0.1, 10, 5
 """The seconds after which a connection counts as kept, and the tries that distinguish a limit from chance."""
 _AGAIN = 3
@@ -251,13 +252,28 @@ async def connected(address: str, port: int, patience: float) -> AsyncIterator[S
 
 
 async def refused_together(places: Sequence[tuple[str, int]], patience: float) -> list[tuple[str, int]]:
-    """The addresses that keep no connection while those to the others are open, and keep one alone."""
-    held = [(place, await _kept(*place, patience)) for place in places]
-    _close(streams for _, streams in held)
-    await asyncio.sleep(_KEPT)
-    alone = [(place, await _kept(*place, patience)) for place, streams in held if streams is None]
-    _close(streams for _, streams in alone)
-    return [place for place, streams in alone if streams is not None]
+    """The addresses that keep no connection while those to the others are open, and keep one alone.
+
+    Both are seen twice: where most packets are lost, it also happens once by chance.
+    """
+    refused = set(places)
+    for _ in range(_ROUNDS):
+        held: dict[tuple[str, int], Streams | None] = {}
+        try:
+            for place in places:
+                held[place] = await _kept(*place, patience)
+        finally:
+            _close(held.values())
+        await asyncio.sleep(_KEPT)
+        for place in [place for place, streams in held.items() if streams is None]:
+            alone = await _kept(*place, patience)
+            _close([alone])
+            if alone is None:
+                refused.discard(place)
+        refused -= {place for place, streams in held.items() if streams is not None}
+        if not refused:
+            break
+    return [place for place in places if place in refused]
 
 
 async def only_one_at_a_time(place: tuple[str, int], patience: float) -> bool:
@@ -291,12 +307,16 @@ async def _kept(address: str, port: int, patience: float) -> Streams | None:
 async def _kept_once(address: str, port: int, patience: float) -> tuple[Outcome, Streams | None]:
     """One try of `_kept`, and what became of the connection."""
     attempt, streams = await connect(address, port, patience)
-    if streams is not None:
+    if streams is None:
+        return attempt.outcome, None
+    kept = False
+    try:
         await asyncio.sleep(_KEPT)
-        if streams[0].at_eof() or streams[0].exception() is not None:
+        kept = not streams[0].at_eof() and streams[0].exception() is None
+    finally:
+        if not kept:
             streams[1].transport.abort()
-            streams = None
-    return attempt.outcome, streams
+    return attempt.outcome, streams if kept else None
 
 
 def _close(opened: Iterable[Streams | None]) -> None:

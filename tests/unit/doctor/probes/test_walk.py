@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 
 import pytest
 from tests.support.simulated_brokers import Simulated
@@ -92,9 +92,11 @@ def test_one_node_behind_it_is_no_balancer() -> None:
 
 
 def gateway_met(
-    monkeypatch: pytest.MonkeyPatch, behind: Mapping[str, tuple[Simulated, int]]
+    monkeypatch: pytest.MonkeyPatch, behind: Mapping[str, tuple[Simulated, int] | Iterator[tuple[Simulated, int]]]
 ) -> tuple[Identity, set[str]]:
-    """The identity behind a name with these addresses, each with the cluster and node there; and the met addresses."""
+    """The identity behind a name with these addresses, each with the cluster and node there, or with those that its
+    connections reach in turn; and the met addresses.
+    """
     met: set[str] = set()
 
     async def resolved(_: str, __: int, ___: float, *, canonical: bool) -> NameLookup:
@@ -103,7 +105,8 @@ def gateway_met(
     async def run() -> EndpointProbe:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             here: str = writer.get_extra_info("sockname")[0]
-            cluster, node_id = behind[here]
+            there = behind[here]
+            cluster, node_id = next(there) if isinstance(there, Iterator) else there
 
             def answer(packet: bytes) -> bytes | None:
                 met.add(here)
@@ -157,6 +160,16 @@ def test_the_node_of_the_same_id_in_another_cluster_is_a_stranger(
     identity, _ = gateway_met(monkeypatch, {"127.0.0.1": (release, 1), "127.0.0.2": (elsewhere, 1)})
     assert (identity.node_id, identity.others) == (1, ())
     assert identity.strangers == (("127.0.0.2", "elsewhere-id"),)
+
+
+@pytest.mark.parametrize("release", [CLUSTER, OLDER], ids=["newest", "older"])
+def test_a_balancer_over_two_clusters_is_met_on_each_connection(
+    monkeypatch: pytest.MonkeyPatch, release: Simulated
+) -> None:
+    elsewhere = replace(release, cluster_id="elsewhere-id")
+    identity, _ = gateway_met(monkeypatch, {"127.0.0.1": cycle([(release, 1), (elsewhere, 1)])})
+    assert (identity.node_id, identity.others) == (1, ())
+    assert identity.strangers == (("127.0.0.1", "elsewhere-id"),)
 
 
 def test_a_broker_that_greets_and_then_hangs_is_told_from_one_that_hangs_up() -> None:
