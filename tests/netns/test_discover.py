@@ -60,7 +60,7 @@ def test_host_to_host(nat_world: NetnsWorld, tmp_path: Path) -> None:
         "192.168.1.24=10.99.1.24",
         "192.168.1.25=10.99.1.25",
     ]
-    assert sum(found["other_candidates"].values()) == 11
+    assert sum(found["other_candidates"].values()) == 13
     assert len((tmp_path / "rules").read_text().splitlines()) == 4
 
 
