@@ -216,9 +216,10 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         if behind:
             ends = ", ".join(probe.endpoint for probe in behind)
             seen = [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked]
-            message, cut_off = f"a bootstrap server lists it, and {ends} does not", f"the broker at {ends}"
+            lacks = f"{ends} {'do' if len(behind) > 1 else 'does'} not"
+            message, cut_off = f"a bootstrap server lists it, and {lacks}", f"the broker at {ends}"
             if all(probe in behind or _is_node(probe, node_id) for probe in asked):
-                message = f"only it itself still lists it, and {ends} does not: the controllers have fenced it"
+                message = f"only it itself still lists it, and {lacks}: the controllers have fenced it"
                 cut_off = f"node {node_id}"
             held = any(each.wanted and each.nodes == (node_id,) for each in evidence.leaderless)
             yield finding(
