@@ -48,6 +48,17 @@ def test_healthy_clients_log_no_known_line() -> None:
     assert explain_log(f"{line}\n" for line in lines).explained == ()
 
 
+def test_few_lines_of_healthy_clients_contain_the_texts_of_a_kind() -> None:
+    """A pattern is searched in each line with one of its kind's texts, and most lines of a log are healthy."""
+    lines = healthy()
+    containing = {
+        known.key: sum(any(text in line for text in known.holds) for line in lines)
+        for known in known_lines()
+        if not known.fallback
+    }
+    assert {key: number for key, number in containing.items() if number > len(lines) / 10} == {}
+
+
 @pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
 def test_a_long_line_is_searched_in_parts(known: KnownLine) -> None:
     # 64 KiB of what repeats in patterns; without the parts some would take minutes.
