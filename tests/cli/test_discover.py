@@ -383,7 +383,7 @@ def test_a_balancer_that_this_machine_cannot_see_is_named(run: Run, monkeypatch:
     assert words in " ".join(said.split())
 
 
-def test_a_cluster_that_needs_no_map_is_told_beside_rules_on_stdout(run: Run, seeing: Seeing) -> None:
+def test_a_cluster_that_needs_no_map_is_reported_beside_rules_on_stdout(run: Run, seeing: Seeing) -> None:
     own = [steady(reached(each.node_id, each.endpoint)) for each in BROKERS]
     seeing(own, own[:1])
     said = run("discover", "--bootstrap-server", f"{BROKERS[0].endpoint}, ,", "--output", "-")

@@ -13,6 +13,7 @@ import click
 from brokernat.address import Endpoint, listen_endpoint
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.errors import ConfigError
+from brokernat.text import size_in_bytes
 
 
 class _Seconds(click.FloatRange):
@@ -49,9 +50,6 @@ class Size(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
             return value
-        # Imported here, because it imports pydantic.
-        from brokernat.text import size_in_bytes
-
         try:
             size = size_in_bytes(value)
         except ValueError:

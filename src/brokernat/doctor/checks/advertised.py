@@ -185,8 +185,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _places(probe: EndpointProbe) -> set[str]:
     """The endpoint, and the addresses that its name resolves to."""
-    port = probe.endpoint.rpartition(":")[2]
-    return {probe.endpoint, *(f"{address}:{port}" for address in probe.addresses)}
+    return {probe.endpoint, *(f"{address}:{probe.port}" for address in probe.addresses)}
 
 
 _FEWEST = 3

@@ -69,20 +69,20 @@ def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:
 
 def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> tuple[str, Remedy]:
     """The message and the remedy for the certificate of node `shown` at this node's endpoint."""
-    message, mend = f"it is the certificate of node {shown}", probed.mended_here()
+    message = f"it is the certificate of node {shown}"
     if by_name := probed.chosen_by_name:
         return message, Remedy(broker=(by_name,), rules=_presented_elsewhere(probed))
     lone = f"if {probed.node} itself presents it: give it its own certificate"
     there = [each for each in probed.probe.addresses if each in tls.names]
     named = probed.path is not None and not probed.path.rule and address(probed.host) is None and probed.probe.addresses
-    port = probed.probe.endpoint.rpartition(":")[2]
     # Behind a gateway, each node has its own port.
     beside = any(
-        each.path.broker.node_id == shown and each.probe.endpoint.endswith(f":{port}")
+        each.path.broker.node_id == shown and each.probe.port == probed.probe.port
         for each in dialled_nodes(probed.evidence)
         if not set(each.probe.addresses).isdisjoint(probed.probe.addresses)
     )
     if not named or not (there or beside or not probed.is_behind_gateway):
+        mend = probed.mended_here()
         return message, Remedy(mend.client, (*mend.broker, lone), _presented_elsewhere(probed))
     leads = f"`{probed.host}` leads to {', '.join(there or probed.probe.addresses)}"
     line = probed.probe.hosts_entry
@@ -116,7 +116,7 @@ def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
     whole = [name for name in tls.names if dialable(name, 1)]
     if probed.path is not None or not whole:
         return ()
-    return (f"{whole[0]}:{probed.probe.endpoint.rpartition(':')[2]} = {probed.probe.endpoint}",)
+    return (f"{whole[0]}:{probed.probe.port} = {probed.probe.endpoint}",)
 
 
 _RENEW = ("renew the certificate",)

@@ -217,15 +217,15 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
             ends = ", ".join(probe.endpoint for probe in behind)
             seen = [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked]
             lacks = f"{ends} {'do' if len(behind) > 1 else 'does'} not"
-            message, cut_off = f"a bootstrap server lists it, and {lacks}", f"the broker at {ends}"
-            if all(probe in behind or _is_node(probe, node_id) for probe in asked):
-                message = f"only it itself still lists it, and {lacks}: the controllers have fenced it"
-                cut_off = f"node {node_id}"
+            fenced = all(probe in behind or _is_node(probe, node_id) for probe in asked)
             held = any(each.wanted and each.nodes == (node_id,) for each in evidence.leaderless)
+            cut_off = f"node {node_id}" if fenced else f"the broker at {ends}"
             yield finding(
-                Severity.ERROR if held and cut_off == f"node {node_id}" else Severity.WARNING,
+                Severity.ERROR if fenced and held else Severity.WARNING,
                 f"node {node_id}",
-                message,
+                f"only the node itself still lists it, and {lacks}: the controllers have fenced it"
+                if fenced
+                else f"a bootstrap server lists it, and {lacks}",
                 seen,
                 client="run the doctor again: right after a start or a stop this is normal",
                 broker=f"if it persists, check the log of {cut_off} and its connection to the controllers",
@@ -233,6 +233,7 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _is_node(probe: EndpointProbe, node_id: int) -> bool:
+    """Whether this node, and no other one, answered at the endpoint."""
     return probe.identity is not None and probe.identity.node_id == node_id and not probe.identity.others
 
 

@@ -92,12 +92,11 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
 
 def _one_place(probed: DialledNode, met: Identity) -> str | None:
     """What to change if the names of several nodes have one address, whose port leads to one node."""
-    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
-    alike = _at_its_address(probed)
+    place, alike = probed.probe.addresses, _dialled_alike(probed)
     if len({each.host for each in alike}) < _FEWEST or len(place) != 1 or probed.probe.tls is not None:
         return None
-    leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {port} there leads to node"
-    return f"{leads} {met.node_id}: each node needs an address or a port of its own, which it advertises"
+    leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {probed.probe.port} there leads to"
+    return f"{leads} node {met.node_id}: each node needs an address or a port of its own, which it advertises"
 
 
 def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
@@ -105,7 +104,7 @@ def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
     place = probed.probe.addresses
     there = any(
         each.path.broker.node_id == met.node_id and each.failure is None and each.host != probed.host
-        for each in _at_its_address(probed)
+        for each in _dialled_alike(probed)
     )
     if not there or len(place) != 1 or address(probed.host) is not None:
         return None
@@ -113,14 +112,9 @@ def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
     return f"correct the DNS record (or the hosts file): {leads}"
 
 
-def _at_its_address(probed: DialledNode) -> list[DialledNode]:
+def _dialled_alike(probed: DialledNode) -> list[DialledNode]:
     """The nodes, this one too, that clients dial without a rule at this node's addresses and port."""
-    place, port = probed.probe.addresses, probed.probe.endpoint.rpartition(":")[2]
-    return [
-        each
-        for each in dialled_nodes(probed.evidence)
-        if each.path.rule is None and each.probe.addresses == place and each.probe.endpoint.endswith(f":{port}")
-    ]
+    return [each for each in probed.at_same_address if each.path.rule is None]
 
 
 _FEWEST = 3
@@ -158,8 +152,7 @@ def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[st
         return [], ()
     leads = dict.fromkeys(f"{address}: node {node_id} answers" for address, node_id in identity.met)
     right = {address for address, node_id in identity.met if node_id == probed.path.broker.node_id}
-    port = probed.probe.endpoint.rpartition(":")[2]
-    rules = tuple(f"{probed.path.broker.endpoint} = {bracketed(address)}:{port}" for address in right)
+    rules = tuple(f"{probed.path.broker.endpoint} = {bracketed(address)}:{probed.probe.port}" for address in right)
     seen = list(leads) or [f"its addresses: {', '.join(probed.probe.addresses)}"]
     return seen, rules if probed.path.rule and len(rules) == 1 else ()
 

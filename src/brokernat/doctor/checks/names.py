@@ -108,7 +108,7 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "the name server of this machine does not answer"
             if others := _resolved_names(evidence):
                 message = f"the name server has an answer for `{others[0]}`, and fails for this name"
-                fix = f"ask who runs the name server or the zone of `{probed.host}`: `dig {probed.host}`"
+                fix = f"ask the administrator of the name server or of the zone of `{probed.host}`: `dig {probed.host}`"
             yield finding(probed.severity, probed, message, seen, client=fix)
 
 

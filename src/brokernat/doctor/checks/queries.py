@@ -109,27 +109,31 @@ class ProbedEndpoint(Place):
         end, rule, right = self.probe.endpoint, self.path.rule, self.proven_elsewhere
         forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
         forward += " other nodes"
-        if rule and self.chosen_by_name:
-            return Remedy(broker=(self.chosen_by_name,))
+        if rule and (by_name := self.chosen_by_name):
+            return Remedy(broker=(by_name,))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
         return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())), rules=right)
+
+    @property
+    def at_same_address(self) -> list[DialledNode]:
+        """The nodes, this one too, that are dialled at the same addresses and port."""
+        own = self.probe.addresses, self.probe.port
+        return [each for each in dialled_nodes(self.evidence) if (each.probe.addresses, each.probe.port) == own]
 
     def _proven_here(self) -> list[DialledNode]:
         """The other nodes that are proven at this address and port, each by its own TLS name."""
         return [
             each
-            for each in dialled_nodes(self.evidence)
-            if _place(each.probe) == _place(self.probe) and each.failure is None
-            if each.probe.tls is not None and each.probe.name != self.probe.name
+            for each in self.at_same_address
+            if each.failure is None and each.probe.tls is not None and each.probe.name != self.probe.name
             if each.probe.identity is not None and each.probe.identity.node_id == each.path.broker.node_id
         ]
 
     @property
     def chosen_by_name(self) -> str | None:
         """What to correct if a gateway at this address chooses the broker by the TLS name, and knows other nodes."""
-        proven = self._proven_here()
-        if self.path is None or len(proven) < _FEWEST:
+        if self.path is None or len(proven := self._proven_here()) < _FEWEST:
             return None
         by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI) and knows"
         return f"{by_name} {nodes_of(proven)}: add `{self.path.broker.host}` there, for {self.node}"
@@ -154,11 +158,6 @@ class ProbedEndpoint(Place):
         # A NAT or a proxy on the path is not seen from here.
         between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {self.node}"
         return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener", between)
-
-
-def _place(probe: EndpointProbe) -> tuple[tuple[str, ...], str]:
-    """The addresses and the port that are dialled."""
-    return probe.addresses, probe.endpoint.rpartition(":")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +368,7 @@ def server_of(probe: EndpointProbe) -> str:
         return probe.endpoint
     written = _PORT.search(probe.rule.partition("=")[0])
     # A rule without a port keeps the port of the endpoint.
-    port = written[1] if written is not None else probe.endpoint.rpartition(":")[2]
+    port = written[1] if written is not None else probe.port
     return f"{bracketed(probe.name)}:{port}"
 
 

@@ -255,9 +255,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
                 remedy = replace(remedy, broker=(host, *remedy.broker, *_dns_advice(probed)))
             message = "packets get no answer, and other endpoints of its host answer"
             if alone:
-                message = (
-                    "packets get no answer at any port of its host, and others of its network answer: it may be off"
-                )
+                message = "packets get no answer, and other hosts of its network answer: its host may be off"
             yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 

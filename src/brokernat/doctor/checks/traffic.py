@@ -99,8 +99,8 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             fix += ("if a firewall inspects the traffic: compare its rules for this endpoint and for the others",)
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
-            by_name = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
-            own.append(f"{by_name}; clients never send an address as SNI")
+            selects = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
+            own.append(f"{selects}; clients never send an address as SNI")
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
         seen, rules = _tries(probed, stage), probed.proven_elsewhere
         yield finding(probed.severity, probed, message, seen, client=own, broker=fix, rules=rules)
@@ -179,8 +179,8 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Some connections to {subjects} fail{reason}.
     What: some tries of a stage failed and a later one worked. Clients retry and get through, but more slowly. It is an
-    error if nine of ten tries fail, or if an endpoint accepts no connection while those to other endpoints are open
-    (a client keeps one to each broker), or never while others are reached now and then.
+    error if nine of ten tries fail, if an endpoint accepts no connection while those to other endpoints are open (a
+    client keeps one to each broker), or if no try at an endpoint gets an answer and only some at others of its port do.
     Why: packets are lost, a load balancer has a dead member, the number of connections is limited
     (`max.connections.per.ip`), or a firewall drops connection state.
     Remedy: none is needed for a client that retries; look for the loss if it is frequent.
@@ -208,7 +208,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         if not seen:
             continue
-        if probed.probe.endpoint in evidence.single:
+        if probed.probe.endpoint in evidence.one_at_a_time:
             message = "it accepts only one connection at a time from this machine"
             limit = "raise the limit (`max.connections.per.ip` of the broker, `limit_conn` of nginx, a firewall)"
             more = f"{limit}: a consumer in a group has two connections to its coordinator"
@@ -237,11 +237,10 @@ def _lost_like_others(probed: ProbedEndpoint) -> str:
         return ""
     if any(each.outcome != "timeout" for each in probed.probe.attempts):
         return ""
-    port = probed.probe.endpoint.rpartition(":")[2]
     others = [
         each.probe.endpoint
         for each in probed_endpoints(probed.evidence)
-        if each.probe.endpoint != probed.probe.endpoint and each.probe.endpoint.endswith(f":{port}")
+        if each.probe.endpoint != probed.probe.endpoint and each.probe.port == probed.probe.port
         if each.probe.endpoint in probed.evidence.crowded
         or any("timeout" in one.faults for one in _now_and_then(each.probe) if one.stage == "connect")
     ]

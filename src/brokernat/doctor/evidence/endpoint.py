@@ -86,6 +86,11 @@ class EndpointProbe:
         return self.metadata is not None and self.metadata.ok
 
     @property
+    def port(self) -> str:
+        """The dialled port."""
+        return self.endpoint.rpartition(":")[2]
+
+    @property
     def addresses(self) -> tuple[str, ...]:
         """The addresses that the name resolved to."""
         return self.resolve.addresses if self.resolve is not None else ()

@@ -192,7 +192,8 @@ class Evidence:
     endpoint that does not answer. `user` is the user name of the client's login, None if it has none; `tls_versions`
     are those of `ssl.enabled.protocols`, empty if it is not set; `own_chain` is the size of the client's certificates
     in bytes, 0 if it has none. `timeout` are the seconds that all probes had, None if unknown. `crowded` are endpoints
-    that accept no connection while others are open, and accept one alone; `single` accept only one at a time.
+    that accept no connection while others are open, and accept one alone; those of `one_at_a_time` accept no second
+    connection while the first is open.
     """
 
     taken_at: str
@@ -219,7 +220,7 @@ class Evidence:
     own_chain: int = 0
     timeout: float | None = None
     crowded: tuple[str, ...] = ()
-    single: tuple[str, ...] = ()
+    one_at_a_time: tuple[str, ...] = ()
     version: int = VERSION
 
     @classmethod

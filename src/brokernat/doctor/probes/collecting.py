@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
@@ -116,7 +117,7 @@ async def _collect(
     answering = [
         probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
     ]
-    crowded, single = await _limits(late, answering)
+    crowded, one_at_a_time = await _limits(late, answering)
     return Evidence(
         taken_at=now(),
         cluster=cluster.name,
@@ -140,7 +141,7 @@ async def _collect(
         own_chain=client.tls.chain_bytes if client.tls is not None else 0,
         timeout=timeout,
         crowded=crowded,
-        single=single,
+        one_at_a_time=one_at_a_time,
     )
 
 
@@ -152,22 +153,22 @@ async def _limits(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[t
     """
     if not any(0 < each.failed < each.made for probe in answering for each in probe.tries):
         return (), ()
-    places = {
-        (attempt.address, int(probe.endpoint.rpartition(":")[2])): probe
+    connected = {
+        (attempt.address, int(probe.port)): probe
         for probe in answering
         for attempt in probe.attempts
         if attempt.outcome == "connected"
     }
-    crowded, single = list[str](), list[str]()
+    places = dict(islice(connected.items(), _MOST_TOGETHER))
+    crowded, one_at_a_time = list[str](), list[str]()
     with suppress(TimeoutError):
         async with asyncio.timeout_at(prober.deadline):
-            for place in await refused_together([*places][:_MOST_TOGETHER], _TOUCH):
-                crowded.append(places[place].endpoint)
-            for place, probe in [*places.items()][:_MOST_TOGETHER]:
+            crowded += [places[each].endpoint for each in await refused_together([*places], _TOUCH)]
+            for place, probe in places.items() if not crowded else ():
                 refused = any(0 < each.failed < each.made and "timeout" not in each.faults for each in probe.tries)
-                if refused and not crowded and await only_one_at_a_time(place, _TOUCH):
-                    single.append(probe.endpoint)
-    return tuple(crowded), tuple(single)
+                if refused and await only_one_at_a_time(place, _TOUCH):
+                    one_at_a_time.append(probe.endpoint)
+    return tuple(crowded), tuple(one_at_a_time)
 
 
 def _of_node(

@@ -254,7 +254,7 @@ async def connected(address: str, port: int, patience: float) -> AsyncIterator[S
 async def refused_together(places: Sequence[tuple[str, int]], patience: float) -> list[tuple[str, int]]:
     """The addresses that keep no connection while those to the others are open, and keep one alone.
 
-    Both are seen twice: where most packets are lost, it also happens once by chance.
+    It counts if it happens twice: once may be chance where most packets are lost.
     """
     refused = set(places)
     for _ in range(_ROUNDS):
@@ -265,12 +265,11 @@ async def refused_together(places: Sequence[tuple[str, int]], patience: float) -
         finally:
             _close(held.values())
         await asyncio.sleep(_KEPT)
-        for place in [place for place, streams in held.items() if streams is None]:
-            alone = await _kept(*place, patience)
+        for place, streams in held.items():
+            alone = await _kept(*place, patience) if streams is None else None
             _close([alone])
             if alone is None:
                 refused.discard(place)
-        refused -= {place for place, streams in held.items() if streams is not None}
         if not refused:
             break
     return [place for place in places if place in refused]

@@ -67,7 +67,7 @@ _AT_ONCE = 1.0
 _AGREEING = 2
 _WORDLESS = ("not-tls", "closed", "reset", "silent")
 _FEW_NODES = 50
-"""Up to this many nodes the cluster is asked on each connection."""
+"""Up to this many nodes the cluster's id is requested on each connection."""
 _RESERVE = 0.05
 _WITHHELD = "nobody agreed to send the login there, where whoever answers could read it"
 
@@ -392,8 +392,8 @@ class Walk:
         clusters: dict[str, list[str | None]] = {self._taking[0]: [metadata.cluster_id]}
 
         async def cluster_of(channel: Channel, address: str) -> str | None:
-            """Asked on each connection, because a balancer may be there; of the nodes of large clusters, once for each
-            address.
+            """The id is requested on each connection, because a balancer may be there; at the nodes of large clusters,
+            once for each address.
             """
             known = clusters.setdefault(address, [])
             if not known or self.expected is None or len(metadata.brokers) <= _FEW_NODES:

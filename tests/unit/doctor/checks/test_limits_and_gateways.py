@@ -134,7 +134,7 @@ def test_an_endpoint_without_an_answer_is_lost_like_those_with_some(fault: str, 
 
 def test_a_limit_of_one_connection_is_named_and_stops_nobody() -> None:
     paths = (*WELL[:2], replace(WELL[2], probe=flaky(reached(3, BROKERS[2].endpoint), "refused")))
-    evidence = replace(HEALTHY, paths=paths, single=(BROKERS[2].endpoint,))
+    evidence = replace(HEALTHY, paths=paths, one_at_a_time=(BROKERS[2].endpoint,))
     (told,) = (each for each in diagnose(evidence).findings if each.code == "BN313")
     assert (told.severity, told.message) == (
         Severity.WARNING,
@@ -179,7 +179,7 @@ def test_a_gateway_that_sends_an_unknown_name_to_some_node_does_not_know_the_nam
     assert "DNS record" not in advice(found)
 
 
-def test_an_address_of_another_network_than_the_others_is_told() -> None:
+def test_an_address_of_another_network_than_the_others_is_reported() -> None:
     foreign = Advertised(3, "172.20.0.12", 9092)
     away = replace(refused(foreign.endpoint), attempts=(Attempt(foreign.host, "timeout"),))
     found = diagnose(replace(HEALTHY, paths=(*WELL[:2], BrokerPath(foreign, away))))
