@@ -95,7 +95,7 @@ def test_workers_share_ports_and_counters_and_are_replaced(
 
     first, *_ = workers(proxy)
     os.kill(first, signal.SIGKILL)
-    until(lambda: len(workers(proxy)) == 2 and first not in workers(proxy))
+    until(lambda: len(running := workers(proxy)) == 2 and first not in running)
     assert "exited with -9 and is replaced" in (tmp_path / "log").read_text()
     until(lambda: nodes_at(LISTEN) == nodes)
 
