@@ -34,7 +34,7 @@ def test_without_the_colours_it_is_the_same_text() -> None:
 def test_what_is_colored() -> None:
     lines = colored(REPORT).splitlines()
     assert lines[0].startswith("\033[1mhq: ")
-    assert any(line.startswith("\033[1;31mroot cause:\033[0m The bootstrap") for line in lines)
+    assert any(line.startswith("\033[1;31mroot cause:\033[0m Bootstrapping works") for line in lines)
     assert "\033[1mprobe results\033[0m" in lines
     assert any(line.startswith("\033[32m  ok\033[0m bootstrap") for line in lines)
     assert any(line.startswith("\033[1;31m  x\033[0m BN302") for line in lines)

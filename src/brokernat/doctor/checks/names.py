@@ -64,7 +64,7 @@ def canonical_names(evidence: Evidence) -> Iterator[CheckFinding]:
 def advertised_name(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised name does not resolve.
 
-    Cause: The bootstrap servers answer, but the brokers advertise names that do not resolve here: {subjects}.
+    Cause: Bootstrapping works, but the brokers advertise names that do not resolve here: {subjects}.
     What: metadata names a host that this machine's resolver does not know, and no rule translates it.
     Why: the broker advertises a name of its own network. Clients log `UnknownHostException` or `Host resolution
     failure`.

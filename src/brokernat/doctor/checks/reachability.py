@@ -95,8 +95,7 @@ _REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: c
 def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     """An advertised endpoint accepts no connection.
 
-    Cause: The bootstrap servers answer, but the brokers advertise endpoints that cannot be reached from here:
-    {subjects}.
+    Cause: Bootstrapping works, but the brokers advertise endpoints that cannot be reached from here: {subjects}.
     What: metadata names an endpoint that accepts no TCP connection from here, or at which another machine answers, and
     no rule translates it.
     Why: the broker advertises an internal address (NAT, gateway, container, `localhost`). Clients bootstrap, then log

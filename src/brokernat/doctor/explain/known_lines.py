@@ -51,14 +51,15 @@ class Tells(IntEnum):
 class Explanation:
     """`means` and `do` are format strings with the line's values: `{endpoint}`, `{node}` and the pattern's groups.
 
-    `codes` are the checks that prove it, the most likely first; `run` is the command that runs them. `conditions` are
-    patterns by name: of the pattern's groups, of `role` (a `Role`) and of `host_kind` (`Peer.host_kind`).
+    `codes` are the checks that prove it, the most likely first; `run` is the command to run next, by default the one
+    that runs them, or empty. `conditions` are patterns by name: of the pattern's groups, of `role` (a `Role`) and of
+    `host_kind` (`Peer.host_kind`).
     """
 
     means: str
     do: str
     codes: tuple[str, ...] = ()
-    run: str = DOCTOR
+    run: str = ""
     conditions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -149,8 +150,8 @@ def known_line(client: str, fields: Mapping[str, Any]) -> KnownLine:
 def _explanation(fields: dict[str, Any]) -> Explanation:
     fields = dict(fields)
     means, do, run = (_text(fields.pop(name, "")) for name in ("means", "do", "run"))
-    conditions = fields.pop("if", {})
-    return Explanation(means, do, tuple(fields.pop("codes", ())), run or DOCTOR, conditions, **fields)
+    codes, conditions = tuple(fields.pop("codes", ())), fields.pop("if", {})
+    return Explanation(means, do, codes, run or (DOCTOR if codes else ""), conditions, **fields)
 
 
 def _text(text: str) -> str:

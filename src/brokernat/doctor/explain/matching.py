@@ -83,7 +83,7 @@ class LineMatch:
 
     @property
     def run(self) -> str:
-        """The command to run next."""
+        """The command to run next; empty if none helps."""
         return self._explanation.run.format_map(self.peer.words)
 
     @property

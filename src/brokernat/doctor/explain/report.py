@@ -38,9 +38,9 @@ def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
 
 
 def log_text(report: LogReport, width: int) -> str:
-    """A block for each explained line, at the end the next command; empty if nothing was recognised."""
+    """A block for each explained line, at the end the next commands; empty if nothing was recognised."""
     blocks = ["\n".join(_explained(each, width)) for each in report.explained]
-    commands = dict.fromkeys(each.match.run for each in report.explained)
+    commands = dict.fromkeys(each.match.run for each in report.explained if each.match.run)
     if commands:
         blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
     return "\n\n".join(blocks)
@@ -52,7 +52,7 @@ def unknown_text(report: LogReport, width: int) -> str:
 
 
 def log_json(report: LogReport) -> dict[str, Any]:
-    """The same as JSON; `node`, `endpoint` and `cause` are None if the log names none."""
+    """The same as JSON; `node`, `endpoint` and `cause` are None if the log names none, and `run` if no command helps."""
     return {
         "version": 1,
         "lines": report.lines,
@@ -77,7 +77,7 @@ def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
         "codes": list(match.codes),
         "do": match.do,
         "rule": match.rule,
-        "run": match.run,
+        "run": match.run or None,
         "count": explained.count,
         "first_seen": explained.first_seen,
         "last_seen": explained.last_seen,
