@@ -202,60 +202,81 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
-    gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     for probed in probed_endpoints(evidence):
         if probed.failure is None or probed.failure.stage != "connect":
             continue
-        end, attempts = probed.probe.endpoint, probed.probe.attempts
-        instead = reached_listeners(evidence) if probed.path is not None else ()
-        opened = [
-            f"open {end} for this machine, as the endpoints that answer are",
-            *([_REMOVE] if probed.removable else []),
+        attempts = probed.probe.attempts
+        rejected = [
+            f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}"
+            for each in attempts
+            if each.rejected
         ]
-        has_rule = probed.path is not None and bool(probed.path.rule)
-        proven = known_line(evidence, probed.path) if probed.path is not None else ()
-        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
-        broker = (f"allow {end} in the firewall", *([forward] if has_rule else ()))
-        remedy = Remedy((*instead, *opened), broker, () if has_rule else proven)
-        severity = probed.severity
-        rejected = [each for each in attempts if each.rejected]
         if rejected and len(rejected) == len(attempts):
-            seen = [f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}" for each in rejected]
-            yield finding(severity, probed, "it rejects the connection", seen, remedy=remedy)
-            continue
-        own = {each.address for each in attempts}
-        # One gateway takes all the other rules.
-        elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and own.isdisjoint(gateways[0])
-        if has_rule and (proven or not gateways or elsewhere):
-            # The rule is more likely wrong.
-            continue
-        if probed.path is not None and stale_record(evidence, probed.path):
-            continue
-        # A gateway is often in the same large network as brokers that only their own network can reach.
-        inside = probed.path is not None and not has_rule and not any_reached_directly(evidence)
-        beside = {
-            other.endpoint: each.address
-            for other in every_probe(evidence)
-            for each in other.attempts
-            if other.endpoint != end and each.outcome in ("connected", "refused")
-            if any(neighbours(each.address, one, small=inside) for one in own)
-        }
-        if any(each in own for each in beside.values()):
-            beside = {endpoint: place for endpoint, place in beside.items() if place in own}
-        if beside and all(each.outcome == "timeout" for each in attempts):
-            seen = [f"{each.address}: no answer" for each in attempts]
-            alone = own.isdisjoint(beside.values())
-            seen.append(
-                f"answers {'in the same network' if alone else 'on the same host'}: {', '.join([*beside][:_SHOWN])}"
-            )
-            if alone:
-                whose = "" if probed.path is None or has_rule else f" and is still {probed.node}'s"
-                host = f"check that the host {', '.join(sorted(own))} is up{whose}"
-                remedy = replace(remedy, broker=(host, *remedy.broker, *_dns_advice(probed)))
-            message = "packets get no answer, and other endpoints of its host answer"
-            if alone:
-                message = "packets get no answer, and other hosts of its network answer: its host may be off"
-            yield finding(severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+            yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
+        elif all(each.outcome == "timeout" for each in attempts) and not _led_astray(probed):
+            yield from _dropped(probed)
+
+
+def _to_open(probed: ProbedEndpoint) -> Remedy:
+    """The remedy for an endpoint that a firewall blocks."""
+    end, path = probed.probe.endpoint, probed.path
+    instead = reached_listeners(probed.evidence) if path is not None else ()
+    opened = f"open {end} for this machine, as the endpoints that answer are"
+    client = (*instead, opened, *([_REMOVE] if probed.removable else []))
+    if path is not None and path.rule:
+        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
+        return Remedy(client, (f"allow {end} in the firewall", forward))
+    rules = known_line(probed.evidence, path) if path is not None else ()
+    return Remedy(client, (f"allow {end} in the firewall",), rules)
+
+
+def _led_astray(probed: ProbedEndpoint) -> bool:
+    """Whether the rule or the DNS record that leads a client there is more likely wrong."""
+    evidence, path = probed.evidence, probed.path
+    if path is None:
+        return False
+    if not path.rule:
+        return stale_record(evidence, path) is not None
+    gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
+    # One gateway takes all the other rules.
+    elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)
+    return bool(known_line(evidence, path)) or not gateways or elsewhere
+
+
+def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
+    """The finding for an endpoint that sends no answer, if its host or its network answers elsewhere."""
+    attempts = probed.probe.attempts
+    own = {each.address for each in attempts}
+    beside = _answering_beside(probed, own)
+    on_host = [endpoint for endpoint, place in beside.items() if place in own]
+    shown = ", ".join((on_host or [*beside])[:_SHOWN])
+    seen, remedy = [f"{each.address}: no answer" for each in attempts], _to_open(probed)
+    if on_host:
+        message = "packets get no answer, and other endpoints of its host answer"
+        seen.append(f"answers on the same host: {shown}")
+    elif beside:
+        message = "packets get no answer, and other hosts of its network answer: its host may be off"
+        seen.append(f"answers in the same network: {shown}")
+        whose = "" if probed.path is None or probed.path.rule else f" and is still {probed.node}'s"
+        host = f"check that the host {', '.join(sorted(own))} is up{whose}"
+        remedy = replace(remedy, broker=(host, *remedy.broker, *_dns_advice(probed)))
+    else:
+        return
+    yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
+    """The other endpoints that answer at these addresses or in their networks, each with its address."""
+    # A gateway is often in the same large network as brokers that only their own network can reach.
+    path = probed.path
+    inside = path is not None and not path.rule and not any_reached_directly(probed.evidence)
+    return {
+        other.endpoint: each.address
+        for other in every_probe(probed.evidence)
+        for each in other.attempts
+        if other.endpoint != probed.probe.endpoint and each.outcome in ("connected", "refused")
+        if any(neighbours(each.address, one, small=inside) for one in own)
+    }
 
 
 _SHOWN = 3

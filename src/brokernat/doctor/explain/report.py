@@ -52,7 +52,7 @@ def unknown_text(report: LogReport, width: int) -> str:
 
 
 def log_json(report: LogReport) -> dict[str, Any]:
-    """The same as JSON; `node`, `endpoint` and `cause` are None if the log names none, and `run` if no command helps."""
+    """The same as JSON; None where the log names no node, endpoint or cause, and where no command helps."""
     return {
         "version": 1,
         "lines": report.lines,
