@@ -70,9 +70,23 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+_LINK_LOCAL = (
+    "a link-local address, which no router forwards: clients outside the brokers' own network need a rule",
+    "give the brokers' hosts an address (a link-local one often means that DHCP failed), and advertise it",
+)
+
+
+def is_link_local(host: str) -> bool:
+    """Whether a host is an address that is valid on one link only (RFC 3927, RFC 4291)."""
+    place = address(host)
+    return place is not None and place.is_link_local
+
+
 def known_kind(host: str) -> tuple[str, str] | None:
-    """Advice for a known kind of name: a line for the client and one for the brokers."""
+    """Advice for a known kind of host: a line for the client and one for the brokers."""
     name = host.lower().rstrip(".")
+    if is_link_local(name):
+        return _LINK_LOCAL
     if not name or is_loopback(name) or address(name) is not None:
         return None
     return next(((client, broker) for kind, client, broker in _KINDS if re.fullmatch(kind, name)), None)

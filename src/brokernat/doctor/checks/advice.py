@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.host_kinds import address, dialable, is_loopback, neighbours, network
+from brokernat.doctor.host_kinds import address, dialable, is_link_local, is_loopback, neighbours, network
 
 _FEW, _FEW_LISTENERS = 3, 2
 _UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
@@ -139,7 +139,7 @@ def _led(probes: Sequence[EndpointProbe]) -> str:
 def dropped_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
     """Advice if no address of an endpoint sends any answer."""
     attempts = probe.attempts if probe is not None else ()
-    if not attempts or any(each.outcome != "timeout" for each in attempts):
+    if not attempts or any(each.outcome != "timeout" or is_link_local(each.address) for each in attempts):
         return ()
     return ("if this machine is meant to reach the advertised endpoints: have the firewalls on the path allow it",)
 

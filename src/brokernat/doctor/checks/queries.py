@@ -136,7 +136,7 @@ class ProbedEndpoint(Place):
         if self.path is None or len(proven := self._proven_here()) < _FEWEST:
             return None
         by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI) and knows"
-        return f"{by_name} {nodes_of(proven)}: add `{self.path.broker.host}` there, for {self.node}"
+        return f"{by_name} {nodes_of(proven)}: add or correct `{self.path.broker.host}` there, for {self.node}"
 
     @property
     def is_behind_gateway(self) -> bool:

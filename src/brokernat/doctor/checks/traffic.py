@@ -22,6 +22,8 @@ _REQUESTS: dict[Stage, str] = {
     "metadata": "the Metadata request",
 }
 _SLOW, _NOTICED = 2.0, 1.0
+# The least seconds that a try waits for an answer.
+_WAITED, _SILENT = 2.5, frozenset({"silent", "stalled"})
 # This many tries with this share of failures are not chance.
 _MANY, _MOST_OF = 10, 0.9
 # Seconds in which a slow broker is told from one that hangs; bytes of certificates that do not fit into one packet.
@@ -89,8 +91,8 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         fix: tuple[str, ...] = (
             f"if a gateway or a load balancer listens there: check that {_the_node(probed, ended)} runs, that the "
-            "gateway reaches it, that it allows enough connections, and that it sends no PROXY protocol header, which "
-            "Kafka does not support",
+            "gateway reaches it, that it allows enough connections, and that it neither sends nor expects a PROXY "
+            "protocol header, which Kafka does not know",
             "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
         )
         if stage == "tls" and (by_name := probed.chosen_by_name):
@@ -256,13 +258,19 @@ _LIMITED = (
 
 
 def _now_and_then(probe: EndpointProbe) -> list[Tries]:
-    """Stages that failed in some tries only; BN303 reports addresses that never accept a connection."""
+    """Stages that failed in some tries only. BN303 reports addresses that never accept a connection, and BN314 answers
+    for which the first tries did not wait long enough.
+    """
     dead = sum(each.failed for each in probe.attempts if each.failed == each.made)
     counted = [
         replace(each, failed=each.failed - dead, made=each.made - dead) if each.stage == "connect" else each
         for each in probe.tries
     ]
-    return [each for each in counted if 0 < each.failed < each.made]
+    return [
+        each
+        for each in counted
+        if 0 < each.failed < each.made and not (each.largest >= _WAITED and _SILENT.issuperset(each.faults))
+    ]
 
 
 @check("BN314")

@@ -113,7 +113,7 @@ def test_a_gateway_that_closes_the_handshake_does_not_know_the_name(*, one_addre
     paths = tuple(BrokerPath(*each) for each in zip(names, (*ends, lost), strict=True))
     found = diagnose(replace(WITHOUT_MAP, bootstraps=tuple(ends), paths=paths, security_protocol="SSL"))
     assert causes(found) == ["BN310"]
-    by_name = "chooses the broker by the TLS name (SNI) and knows node 1, node 2: add `kafka-3.hq` there, for node 3"
+    by_name = "the broker by the TLS name (SNI) and knows node 1, node 2: add or correct `kafka-3.hq` there, for node 3"
     assert (by_name in advice(found)) == (one_address and port == BROKERS[0].port)
 
 
@@ -176,7 +176,7 @@ def test_a_gateway_that_sends_an_unknown_name_to_some_node_does_not_know_the_nam
     paths = tuple(BrokerPath(*each) for each in zip(names, ends, strict=True))
     found = diagnose(replace(WITHOUT_MAP, bootstraps=tuple(ends[:2]), paths=paths, security_protocol="SSL"))
     assert causes(found) == ["BN402" if verified else "BN601"]
-    assert "knows node 1, node 2: add `kafka-3.hq` there, for node 3" in advice(found)
+    assert "knows node 1, node 2: add or correct `kafka-3.hq` there, for node 3" in advice(found)
     assert "DNS record" not in advice(found)
 
 

@@ -140,8 +140,30 @@ def test_a_name_that_a_gateway_does_not_know_is_added_there() -> None:
         replace(WITHOUT_MAP, bootstraps=servers, paths=paths, rules=(rule,), security_protocol="SSL", unmapped="fail")
     )
     assert causes(found) == ["BN402"]
-    assert "chooses the broker by the TLS name (SNI) and knows node 1, node 2: add `kafka-3.hq` there" in advice(found)
+    assert (
+        "chooses the broker by the TLS name (SNI) and knows node 1, node 2: add or correct `kafka-3.hq` there"
+        in advice(found)
+    )
     assert "correct the rule" not in advice(found)
+
+
+def test_names_that_a_gateway_leads_to_the_wrong_node_are_corrected_there() -> None:
+    names = tuple(Advertised(node_id, f"kafka-{node_id}.hq", 443) for node_id in range(1, 5))
+    answering = {1: 1, 2: 2, 3: 4, 4: 3}
+    ends = [
+        replace(
+            reached(answering[each.node_id], each.endpoint),
+            brokers=names,
+            tls=TlsHandshake("ok"),
+            addresses=("172.10.1.40",),
+        )
+        for each in names
+    ]
+    paths = tuple(BrokerPath(*each) for each in zip(names, ends, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(ends[0],), paths=paths, security_protocol="SSL"))
+    assert causes(found) == ["BN601"]
+    for node_id in (3, 4):
+        assert f"knows node 1, node 2: add or correct `kafka-{node_id}.hq` there, for node {node_id}" in advice(found)
 
 
 def test_a_plain_listener_among_those_with_tls() -> None:
@@ -427,6 +449,11 @@ def test_large_messages_only(transfers: tuple[Transfer, ...], words: str) -> Non
         ((Tries("versions", 3, 2, 0.01, 0.02, ("reset",)),), {"BN313": Severity.WARNING}),
         ((Tries("versions", 8, 7, 0.01, 0.02, ("reset",)),), {"BN313": Severity.WARNING}),
         ((Tries("metadata", 1, 0, 3.0, 3.0),), {"BN314": Severity.WARNING}),
+        ((Tries("metadata", 3, 2, 6.0, 6.0, ("silent", "silent")),), {"BN314": Severity.WARNING}),
+        (
+            (Tries("metadata", 3, 2, 6.0, 6.0, ("silent", "reset")),),
+            {"BN313": Severity.WARNING, "BN314": Severity.WARNING},
+        ),
         ((Tries("connect", 1, 0, 1.1, 1.1),), {"BN314": Severity.INFO}),
         ((Tries("metadata", 1, 0, 0.2, 0.2),), {}),
     ],

@@ -379,3 +379,15 @@ def test_a_name_that_leads_elsewhere_than_the_node_s_other_listeners_is_a_wrong_
         "correct the DNS record (or the hosts file): `kafka-3.hq.example` resolves here to 10.9.0.99, and node 3 is at "
         "10.9.0.3 (listener OFFICE)"
     )
+
+
+@pytest.mark.parametrize("host", ["169.254.10.3", "fe80::3"])
+def test_a_link_local_address_needs_a_rule_and_no_firewall_lets_it_pass(host: str) -> None:
+    broker = Advertised(1, host, 9092)
+    server = replace(reached(1, GATEWAY[1]), brokers=(broker,))
+    path = BrokerPath(broker, probed(broker.endpoint, host, (host,), attempts=(Attempt(host, "timeout"),)))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(path,), replicas=(1,)))
+    (told,) = (each for each in found.findings if each.code == "BN302")
+    assert "a link-local address, which no router forwards" in told.remedy.client[0]
+    assert "DHCP" in told.remedy.broker[0]
+    assert "firewalls" not in str(told.remedy)
