@@ -48,17 +48,27 @@ def messages(directory: Path) -> list[str]:
         spool.close()
 
 
-@pytest.mark.parametrize("line", ["", "--cluster hq --topic t", "--cluster hq --topic t --spool s --max-spool 10k"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "status",
+        "status audit --spool s",
+        "--cluster hq --topic t",
+        "--cluster hq --topic t --spool s --max-spool 10k",
+    ],
+)
 def test_usage(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
     assert run("ship", *line.split()) == snapshot
 
 
 def test_once_takes_what_is_there_and_says_what_is_left(ship: Ship, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text("one\ntwo\nand a rest")
-    process = ship("--file", tmp_path / "app.log", "--from-beginning", "--once")
+    process = ship("--file", tmp_path / "app.log", "--once", "--patience", "1")
     _, said = process.communicate(timeout=120)
     assert process.returncode == 6
-    assert f"0 acknowledged, 0 rejected, 3 left in {tmp_path / 'spool'}" in said
+    assert f"0 acknowledged, 0 rejected, 3 left in {tmp_path / 'spool'} (" in said
+    assert "127.0.0.1:1 failed: Connection refused)" in said
     assert messages(tmp_path / "spool") == ["one", "two", "and a rest"]
 
 
@@ -97,6 +107,8 @@ def test_a_name_is_all_that_the_file_leaves_to_say(run: Run, folder: Path) -> No
     said = run("ship", "audit", "--config", "audit.yaml", "--once", "--patience", "0")
     assert said.startswith("exit 6\n")
     assert messages(folder / "spool") == ["one", "two"]
+    for line in ("ship status audit --config audit.yaml", "ship --config audit.yaml status audit"):
+        assert "waiting       2" in run(*line.split())
     assert run("ship", "--config", "audit.yaml", "audit", "--once", "--patience", "0").startswith("exit 6\n")
     assert messages(folder / "spool") == ["one", "two"]
 

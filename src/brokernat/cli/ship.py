@@ -17,8 +17,11 @@ from brokernat.cli.options import PATH, Size, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.shipping.shipment import Shipment
 
+_ONCE = click.option("--once", is_flag=True, help="Send the present content, then exit.")
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send the records in the spool to this topic, although "
                          "they were accepted for another.")  # fmt: skip
+_PATIENCE = click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait for "
+                         "acknowledgements at the end.")  # fmt: skip
 
 
 class _ShipGroup(click.Group):
@@ -42,13 +45,13 @@ class _ShipGroup(click.Group):
 )
 @click.option("--file", "files", metavar="PATTERN", multiple=True, help="A file, a folder or a pattern; repeatable.")
 @click.option("--stdin", is_flag=True, help="Send the lines of standard input.")
-@click.option("--from-beginning", is_flag=True, help="On the first start, read files from their beginning.")
-@click.option("--once", is_flag=True, help="Send the present content, then exit.")
+@click.option(
+    "--from-beginning", is_flag=True, help="On the first start, read files from their beginning, as --once does."
+)
+@_ONCE
 @_REDIRECT
 @click.option("--durable", is_flag=True, help="Accepted records survive a power cut; costs an fsync per block.")
-@click.option(
-    "--patience", type=float, default=30.0, show_default=True, help="Seconds to wait for acknowledgements at the end."
-)
+@_PATIENCE
 @click.pass_context
 def ship(ctx: click.Context, /, **options: Any) -> int | None:
     """Send lines of files or of standard input to a topic; no accepted line is lost.
@@ -70,15 +73,9 @@ def _named(name: str) -> click.Command:
     @click.command(name, short_help="Send what `shipping:` in the file has under this name.")
     @config_option
     @click.option("--stdin", is_flag=True, help="Send the lines of standard input as well.")
-    @click.option("--once", is_flag=True, help="Send the present content, then exit.")
+    @_ONCE
     @_REDIRECT
-    @click.option(
-        "--patience",
-        type=float,
-        default=30.0,
-        show_default=True,
-        help="Seconds to wait for acknowledgements at the end.",
-    )
+    @_PATIENCE
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
         """Send what `shipping:` in the file has under this name."""
@@ -109,15 +106,24 @@ def _file_of_group(group: click.Context) -> Path | None:
 
 
 @ship.command()
-@click.option("--spool", metavar="DIR", type=PATH, required=True, help="The spool's folder.")
+@click.argument("name", required=False)
+@config_option
+@click.option("--spool", metavar="DIR", type=PATH, help="The spool's folder, instead of a NAME.")
 @format_option
-def status(spool: Path, output: str) -> None:
+@click.pass_context
+def status(ctx: click.Context, name: str | None, config_file: Path, spool: Path | None, output: str) -> None:
     """Print what a spool has accepted, what waits in it, and why.
 
-    The spool may be in use by another process.
+    NAME is one under `shipping:` in the file. The spool may be in use by another process.
     """
     from brokernat.shipping import Destination, read_status
 
+    if (name is None) == (spool is None):
+        raise click.UsageError("give either a NAME of `shipping:` in the file, or `--spool`", ctx)
+    if name is not None:
+        file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
+        spool = Path(load_config(file).shipment(name).spool)
+    assert spool is not None  # noqa: S101
     found = read_status(spool)
     if output == "json":
         rows = [asdict(one) | {"directory": str(one.directory)} for one in found]
@@ -173,13 +179,15 @@ def run_shipment(
         brokers = ", ".join(map(str, cluster.bootstrap_servers))
         console.note(f"shipping {', '.join(sources)} to {destination} ({brokers})")
         console.note(f"spool {spool}: {counted(opened.pending, 'record')} held")
-        tail = Tail(files, opened.positions(), from_beginning=from_beginning) if files else None
+        before = opened.totals()
+        tail = Tail(files, opened.positions(), from_beginning=from_beginning or once) if files else None
         pipe = Pipe(sys.stdin.fileno()) if stdin else None
         shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
         received = stop_at_signals(shipment.stop, shipment.abort)
         pending = shipment.run(once=once or not (files or stdin), patience=patience)
-    counts = opened.counts
-    console.note(f"{counts['acknowledged']} acknowledged, {counts['rejected']} rejected, {pending} left in {spool}")
+    after, reason = opened.totals(), f" ({opened.trouble})" if pending and opened.trouble else ""
+    answered = f"{after.acknowledged - before.acknowledged} acknowledged, {after.rejected - before.rejected} rejected"
+    console.note(f"{answered}, {pending} left in {spool}{reason}")
     if pending:
         return exit_codes.INCOMPLETE
     return 128 + received[0] if received else 0

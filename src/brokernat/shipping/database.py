@@ -155,16 +155,16 @@ class SpoolDatabase:
         self._writer.execute("DELETE FROM positions WHERE device = ? AND inode = ?", position.key)
 
     def positions(self) -> list[FilePosition]:
-        """All positions in files."""
-        with no_fork():
+        """All positions in files. Raises SpoolDamagedError or SpoolFullError."""
+        with no_fork(), _spool_errors(self._directory, "read"):
             return [FilePosition(*row) for row in self._writer.execute("SELECT * FROM positions")]
 
     # Called by the sender
 
     def block_after(self, block_id: int) -> Block | None:
-        """The block after `block_id`; None if there is none."""
+        """The block after `block_id`; None if there is none. Raises SpoolDamagedError or SpoolFullError."""
         query = "SELECT id, source, first, payload FROM blocks WHERE id > ? ORDER BY id LIMIT 1"
-        with no_fork():
+        with no_fork(), _spool_errors(self._directory, "read"):
             row = self._reader.execute(query, (block_id,)).fetchone()
         return None if row is None else Block.stored(*row)
 
@@ -199,12 +199,12 @@ def _contents(file: sqlite3.Connection) -> SpoolContents:
 
 
 @contextmanager
-def _spool_errors(directory: Path) -> Iterator[None]:
+def _spool_errors(directory: Path, used: str = "written") -> Iterator[None]:
     """Raises the errors of SQLite as errors of the spool."""
     try:
         yield
     except sqlite3.OperationalError as error:
-        raise SpoolFullError(f"the spool {directory} cannot be written: {error}") from None
+        raise SpoolFullError(f"the spool {directory} cannot be {used}: {error}") from None
     except sqlite3.DatabaseError as error:
         raise SpoolDamagedError(directory, str(error)) from None
 

@@ -4,7 +4,7 @@ Each round is produced and flushed. When librdkafka's queues are empty, every re
 acknowledged by all in-sync replicas (`acks=all`, reports for errors only). So a delivered record needs no Python call,
 and the application and the writer continue to run during the flush.
 
-A broker that is_rejection a batch because of one record is_rejection all of its records. So rejected groups are halved
+A broker that rejects a batch because of one record rejects all of its records. So rejected groups are halved
 until each record is sent alone (`sort_refused`, pure). A record that failed with any other error is sent again.
 
 Before sending, the id of the connected cluster is compared with the id that the spool's records are for, because the
@@ -182,7 +182,7 @@ class Sender:
         """Whether the producer is connected to the cluster of the spool; compares the id once for each producer."""
         spool = self._spool
         try:
-            found = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT).cluster_id
+            metadata = self._producer.list_topics(self._topic, timeout=_METADATA_TIMEOUT)
         except Exception as error:
             if not _is_kafka_error(error):
                 raise
@@ -190,6 +190,10 @@ class Sender:
             self._report(spool.trouble or describe(error.args[0]))
             self._stop.wait(_IDLE)
             return False
+        found, topic = metadata.cluster_id, metadata.topics.get(self._topic)
+        if topic is not None and topic.error is not None:
+            # librdkafka waits for the topic, and reports it only after `topic.metadata.propagation.max.ms`.
+            spool.trouble = describe(topic.error)
         if found and spool.cluster_id and found != spool.cluster_id:
             if (spool.found_pending or self._cluster_known) and not spool.redirected and spool.destination:
                 self.refused = OtherClusterError(
@@ -306,7 +310,8 @@ class Sender:
         if self._outage_since is None or now >= self._next_report:
             self._outage_since = self._outage_since or now
             self._next_report = now + _REPORT_EVERY
-            log_later(logging.WARNING, "records wait in the spool: %s", trouble)
+            spool = self._spool
+            log_later(logging.WARNING, "records for %s wait in the spool %s: %s", self._topic, spool.directory, trouble)
 
     def _renew(self) -> None:
         self._close_producer()

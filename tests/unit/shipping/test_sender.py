@@ -54,6 +54,7 @@ class Producer:
         self.deaf = False
         self.sent: list[str] = []
         self.cluster_id = "first"
+        self.topic_error: Fault | None = None
         self.whole_batches = False
         """A broker that refuses a batch refuses every record of it."""
         self._waiting: list[tuple[bytes, Callable[..., None]]] = []
@@ -71,7 +72,7 @@ class Producer:
         pass
 
     def list_topics(self, topic: str, timeout: float) -> SimpleNamespace:
-        return SimpleNamespace(cluster_id=self.cluster_id)
+        return SimpleNamespace(cluster_id=self.cluster_id, topics={topic: SimpleNamespace(error=self.topic_error)})
 
     def purge(self) -> None:
         self._waiting.clear()
@@ -261,7 +262,7 @@ def test_an_outage_is_reported_once_and_so_is_its_end(
     wait_until(lambda: len(caplog.messages) > 1, "the end of the outage in the log", timeout=60)
     refusal = "the user may not write to the topic: it needs the WRITE permission (TOPIC_AUTHORIZATION_FAILED)"
     assert caplog.messages == [
-        f"records wait in the spool: {refusal}",
+        f"records for topic wait in the spool {spool.directory}: {refusal}",
         "delivery resumed after 0 s; 0 records wait",
     ]
 
@@ -270,6 +271,14 @@ def test_trouble_lasts_as_long_as_its_cause(spool: Spool) -> None:
     append(spool, "a")
     run(spool, Producer(lambda message: Fault("NOT_ENOUGH_REPLICAS")), lambda: bool(spool.trouble))
     assert spool.trouble == "fewer in-sync replicas than the topic's min.insync.replicas (NOT_ENOUGH_REPLICAS)"
+
+
+def test_a_topic_that_is_missing_is_known_before_librdkafka_gives_up_waiting_for_it(spool: Spool) -> None:
+    append(spool, "a")
+    deaf = Producer(lambda message: None)
+    deaf.deaf, deaf.topic_error = True, Fault("UNKNOWN_TOPIC_OR_PART")
+    run(spool, deaf, lambda: bool(spool.trouble))
+    assert spool.trouble.startswith("the cluster has no such topic")
 
 
 def test_brokers_that_are_away_are_named_with_the_last_error(spool: Spool) -> None:
@@ -341,7 +350,7 @@ def test_a_record_that_librdkafka_does_not_take_is_rejected_and_not_acknowledged
 
     class Known(confluent_kafka.Producer):
         def list_topics(self, *arguments: Any, **options: Any) -> Any:
-            return SimpleNamespace(cluster_id="first")
+            return SimpleNamespace(cluster_id="first", topics={})
 
     small = {"bootstrap.servers": "127.0.0.1:1", "message.max.bytes": 1_000}
     rejections: list[Rejection] = []
