@@ -71,7 +71,7 @@ class Simulated:
             said = self._versions(node_id, version, body)
         elif api == _OFFSET_FETCH and not self.mechanisms:
             said = _nothing_committed(body)
-        elif api == _SASL_HANDSHAKE and self.mechanisms:
+        elif api == _SASL_HANDSHAKE:
             said = self._handshake(body)
         elif api in _SCHEMAS and not self.mechanisms:
             said = self._said(node_id, api, version, body)
@@ -106,6 +106,8 @@ class Simulated:
     def _handshake(self, body: bytes) -> bytes:
         wanted = body[2:].decode()
         error = ErrorCode.none if wanted in self.mechanisms else ErrorCode.unsupported_sasl_mechanism
+        if not self.mechanisms:
+            error = ErrorCode.illegal_sasl_state
         names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in self.mechanisms)
         return struct.pack(">hi", int(error), len(self.mechanisms)) + names
 

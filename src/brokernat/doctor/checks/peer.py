@@ -59,7 +59,8 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: {subjects} is a controller's listener, where clients cannot read metadata.
     What: the peer is a KRaft controller's listener: it accepts broker registrations and serves no metadata.
     Why: the port belongs to a listener of `controller.listener.names`, often 9093. Clients get UNSUPPORTED_VERSION or a
-    closed connection; admin tools report MISMATCHED_ENDPOINT_TYPE (KIP-919).
+    closed connection, and a Java client ends with it, even if other bootstrap servers answer; admin tools report
+    MISMATCHED_ENDPOINT_TYPE (KIP-919).
     Remedy: use the port of a broker's listener.
     """
     for probed in probed_endpoints(evidence):
@@ -68,7 +69,7 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "a KRaft controller answers, which serves brokers but no clients"
             seen = ("its ApiVersions response has BrokerRegistration and no Metadata",)
             remedy = remedy if probed.path is None else probed.mended_here()
-            yield finding(probed.severity, probed, message, seen, remedy=remedy)
+            yield error(probed, message, seen, remedy=remedy)
 
 
 @check("BN315", explains=("BN401", "BN404", "BN407"))
@@ -148,7 +149,8 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
         return "sasl", f"the login is by {offered}" if offered else "no login is supported"
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", _REJECTED
-    if probe.sasl is None and probe.metadata is not None and probe.metadata.outcome in ("closed", "reset"):
+    refused = probe.metadata is not None and probe.metadata.outcome in ("closed", "reset")
+    if probe.sasl is None and probe.metadata is not None and refused and probe.metadata.mechanisms != ():
         return "metadata", "Kafka closes the connection without a login"
     return None
 

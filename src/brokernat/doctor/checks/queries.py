@@ -132,11 +132,16 @@ class ProbedEndpoint(Place):
 
     @property
     def chosen_by_name(self) -> str | None:
-        """What to correct if a gateway at this address chooses the broker by the TLS name, and knows other nodes."""
-        if self.path is None or len(proven := self._proven_here()) < _FEWEST:
+        """What to correct if a gateway at this address chooses the broker by the TLS name: different nodes answer."""
+        if self.path is None:
             return None
-        by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI) and knows"
-        return f"{by_name} {nodes_of(proven)}: add or correct `{self.path.broker.host}` there, for {self.node}"
+        met = [each.probe.identity for each in self.at_same_address if each.probe.tls is not None]
+        if len({each.node_id for each in met if each is not None and not each.others} - {None}) < _FEWEST:
+            return None
+        known = nodes_of(self._proven_here())
+        by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI)"
+        by_name += f" and knows {known}" if known else ""
+        return f"{by_name}: add or correct `{self.path.broker.host}` there, for {self.node}"
 
     @property
     def is_behind_gateway(self) -> bool:
@@ -396,7 +401,7 @@ def reached_from_here(evidence: Evidence) -> set[int]:
 
 
 _PORT = re.compile(r":(\d+)$")
-# This many nodes at one address, each by its own TLS name, show a gateway.
+# This many nodes that answer at one address, by different TLS names, show a gateway.
 _FEWEST = 2
 # Above this many nodes, one line for each node does not help.
 _FEW = 3

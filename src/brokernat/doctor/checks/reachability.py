@@ -275,6 +275,7 @@ def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
         for other in every_probe(probed.evidence)
         for each in other.attempts
         if other.endpoint != probed.probe.endpoint and each.outcome in ("connected", "refused")
+        if not each.by_this_machine
         if any(neighbours(each.address, one, small=inside) for one in own)
     }
 

@@ -140,13 +140,17 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         probe, sasl = probed.probe, probed.probe.sasl
         hung_up = probe.metadata is None or probe.metadata.outcome in ("closed", "reset")
-        no_login = sasl is None and (probe.tls is None or probe.tls.ok)
+        mechanisms = probe.metadata.mechanisms if probe.metadata is not None else None
+        no_login = sasl is None and mechanisms != () and (probe.tls is None or probe.tls.ok)
         if hung_up and no_login and probe.speaks == "kafka" and probe.complete:
             protocol = "SASL_PLAINTEXT" if probe.tls is None else "SASL_SSL"
-            fix = f"give the client a login: `security.protocol: {protocol}`, `sasl.mechanism`, user name and password"
+            offered = f"`sasl.mechanism` ({', '.join(mechanisms)})" if mechanisms else "`sasl.mechanism`"
+            fix = f"give the client a login: `security.protocol: {protocol}`, {offered}, user name and password"
             message = "Kafka answers, and closes the connection of a client without a login"
             remedy = probed.unless_it_works_elsewhere("metadata", Remedy((fix,)))
-            yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
+            yield error(
+                probed, message, remedy=remedy, confidence=Confidence.PROVEN if mechanisms else Confidence.LIKELY
+            )
         if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue
         if sasl.outcome == "not-tried":

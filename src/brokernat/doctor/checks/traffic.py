@@ -60,6 +60,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
             "check whether the listener has reached `max.connections`, so that new connections wait",
         )
+        if received:
+            fix = (
+                f"find the proxy, firewall, tunnel or VPN in front of {end} that holds back the rest of the answer",
+                "check the MTU of the path: `ping -M do -s 1472 HOST`",
+            )
         if stage == "tls":
             # The certificates are the first large answer.
             fix += ("check the MTU of the path if only large packets are lost: `ping -M do -s 1472 HOST`",)
@@ -86,7 +91,7 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     ended = [(probed, _ended(probed.probe, "closed", "reset")) for probed in probed_endpoints(evidence)]
     for probed, stage in ended:
-        if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.sasl is None):
+        if stage is None or stage == "sasl" or _wants_login(probed.probe, stage):
             # Kafka closes the connection after a failed login: BN404.
             continue
         fix: tuple[str, ...] = (
@@ -106,6 +111,12 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
         seen, rules = _tries(probed, stage), probed.proven_elsewhere
         yield finding(probed.severity, probed, message, seen, client=own, broker=fix, rules=rules)
+
+
+def _wants_login(probe: EndpointProbe, stage: Stage) -> bool:
+    """Whether the listener may have closed the connection because the client has no login."""
+    metadata = probe.metadata
+    return stage == "metadata" and probe.sasl is None and (metadata is None or metadata.mechanisms != ())
 
 
 @check("BN311")

@@ -36,6 +36,7 @@ from brokernat.text import counted
 _ABOUT_SERVERS = ("BN005", "BN1", "BN3", "BN4", "BN5")
 
 _NO_KAFKA = "BN104"
+_OF_SETTINGS = ("BN401", "BN404", "BN407")
 _NOT_PROVABLE = "BN604"
 _NOT_KNOWN = "BN004"
 _NOT_PROBED = "not probed in time (see --timeout)"
@@ -171,12 +172,13 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
             if not reasons and probe.identity is not None and probe.identity.node_id is not None:
                 leads[probe.identity.node_id].append(probe)
     nodes = home.brokers or ()
+    one_for_all = len(leads) == 1 < len(nodes)
     unknown = sum(each.remedy == _MORE_TIME for each in doubts) + silent[_NOT_PROBED]
     unproven = sum(each.code in (_NOT_KNOWN, _NOT_PROVABLE) and each.remedy != _MORE_TIME for each in doubts)
     matched: list[MatchedNode] = []
     for node in nodes:
         probes = [each for each in leads[node.node_id] if each.endpoint == node.endpoint] or leads[node.node_id]
-        if missing := _unmatched(node, nodes, probes, unknown, unproven):
+        if missing := _unmatched(node, nodes, probes, unknown, unproven, one_for_all=one_for_all):
             findings.append(missing)
         elif (identity := probes[0].identity) is not None:
             found = identity.method, Confidence(identity.confidence), identity.connections
@@ -235,7 +237,10 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
             remedy = alone[0].remedy if alone else _MORE_TIME
             yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
             return
+        works = f"this client's settings work at {home.endpoint}: correct the listener or the forward here"
         for found in alone or [_doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")]:
+            if found.code in _OF_SETTINGS:
+                found = replace(found, hint=None, remedy=Remedy(broker=(works,)))
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
@@ -289,11 +294,18 @@ def _answered(probe: EndpointProbe) -> int:
 
 
 def _unmatched(
-    node: Advertised, nodes: Sequence[Advertised], probes: Sequence[EndpointProbe], unknown: int, unproven: int
+    node: Advertised,
+    nodes: Sequence[Advertised],
+    probes: Sequence[EndpointProbe],
+    unknown: int,
+    unproven: int,
+    *,
+    one_for_all: bool,
 ) -> CheckFinding | None:
     """Why a node has no candidate.
 
-    `unknown` is the number of incompletely probed candidates, `unproven` that of others that do not show their node.
+    `unknown` is the number of incompletely probed candidates, `unproven` that of others that do not show their node;
+    `one_for_all` is whether all other candidates lead to one node.
     """
     remedy = Remedy()
     if not dialable(node.host, node.port):
@@ -310,6 +322,8 @@ def _unmatched(
         message = "no candidate leads to it"
     elif len(probes) > 1:
         message = f"several candidates lead to it: {', '.join(probe.endpoint for probe in probes)}"
+        if one_for_all:
+            message += "; none leads to another node, so a load balancer is probably in front of them"
         remedy = Remedy(("name one of them in `--candidates`",))
     else:
         return None

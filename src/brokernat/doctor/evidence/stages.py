@@ -121,6 +121,7 @@ class Attempt:
     `icmp` is the ICMP error of a router or of the host (`admin-prohibited` from a firewall), `reported_by` is its
     sender. `refused` without `icmp` is a TCP reset: nothing listens there. `unreachable` with `reported_by` and without
     `icmp`: this machine has that address itself and sends from it, and the host or the next router does not answer.
+    `refused` with its own address in `reported_by`: this machine itself has the address.
     """
 
     address: str
@@ -140,6 +141,11 @@ class Attempt:
         """
         itself = self.icmp == "host-unreachable" and self.reported_by == self.address
         return itself or self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
+
+    @property
+    def by_this_machine(self) -> bool:
+        """Whether this machine itself refused the connection, because it has the address."""
+        return self.outcome == "refused" and self.reported_by == self.address
 
     @property
     def without_ipv6(self) -> bool:
@@ -250,7 +256,11 @@ class Login(Result):
 
 @dataclass(frozen=True, slots=True)
 class ClusterMetadata(Result):
-    """A cluster as one listener reports it. `brokers` are sorted by node id; `controller_id` may be None."""
+    """A cluster as one listener reports it. `brokers` are sorted by node id; `controller_id` may be None.
+
+    `mechanisms` are those of the listener if it closed the connection of a client without a login: empty if it has no
+    login, None if that is unknown.
+    """
 
     outcome: Literal["ok"] | Fault
     cluster_id: str | None = None
@@ -258,6 +268,7 @@ class ClusterMetadata(Result):
     brokers: tuple[Advertised, ...] = ()
     received: int = 0
     detail: str = ""
+    mechanisms: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from brokernat.doctor.evidence import (
 from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.network import TRIES, only_one_at_a_time, refused_together
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
-from brokernat.doctor.probes.walk import Prober, Shared
+from brokernat.doctor.probes.walk import Prober, Shared, patience
 from brokernat.errors import ConfigError
 
 Place = tuple[Endpoint, str]
@@ -45,7 +45,6 @@ Place = tuple[Endpoint, str]
 PARALLEL = 32
 MOST_NODES = 1000
 """More brokers than any cluster has; advertised brokers above this limit are counted and not probed."""
-_STEP = 5.0
 _TOUCH = 1.0
 _MOST_TOGETHER = 16
 
@@ -88,7 +87,7 @@ async def _collect(
     topics: Sequence[str],
 ) -> Evidence:
     start = asyncio.get_running_loop().time()
-    step, address_map = min(_STEP, timeout / 4), cluster.address_map
+    step, address_map = patience(timeout), cluster.address_map
     parallel, shared = asyncio.Semaphore(PARALLEL), Shared()
     early = Prober(client, step, start + timeout / 2, parallel, shared)
     late = Prober(client, step, start + timeout, parallel, shared)

@@ -44,7 +44,12 @@ _AGAIN = 3
 """Number of lookups: a name server may rotate its answers, and clients resolve a name for each connection."""
 _JOINED = 1.25
 """A little longer than Linux waits before it sends the first packet again, in seconds."""
-_OUTCOMES: dict[int, Outcome] = {errno.ECONNREFUSED: "refused", errno.ETIMEDOUT: "timeout"}
+# ECONNRESET: a peer or a firewall resets the connection at once.
+_OUTCOMES: dict[int, Outcome] = {
+    errno.ECONNREFUSED: "refused",
+    errno.ECONNRESET: "refused",
+    errno.ETIMEDOUT: "timeout",
+}
 _UNKNOWN = {getattr(socket, name) for name in ("EAI_NONAME", "EAI_NODATA", "EAI_ADDRFAMILY") if hasattr(socket, name)}
 # Python has no names for these of Linux.
 _IP_RECVERR, _IPV6_RECVERR, _BY_ICMP, _BY_ICMP6 = 11, 25, 2, 3
@@ -202,9 +207,12 @@ async def _connect(address: str, port: int, patience: float, source: str | None)
         return Attempt(address, "timeout", f"no answer within {patience:.2g} s"), None
     except OSError as error:
         icmp, sender = _icmp_of(own)
-        if icmp in _NO_ROUTE and sender not in ("", address) and sender == own.getsockname()[0]:
+        here = own.getsockname()[0]
+        if icmp in _NO_ROUTE and sender not in ("", address) and sender == here:
             # Linux sends this ICMP message to itself if the next hop, or the host in its own network, does not answer.
             icmp = ""
+        elif here == address:
+            sender = here
         own.close()
         outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
         # asyncio replaces `strerror` with its own text.

@@ -53,6 +53,15 @@ async def log_in(channel: Channel, client: ClientSide) -> Login:
     return Login("ok")
 
 
+async def enabled_mechanisms(channel: Channel) -> tuple[str, ...] | None:
+    """The mechanisms of a listener, empty if it has no login (ILLEGAL_SASL_STATE); None if it does not answer."""
+    try:
+        answer = await channel.ask(SaslHandshakeRequest(mechanism=""), SaslHandshakeResponse)
+    except ChannelError:
+        return None
+    return tuple(each[:_LONGEST] for each in answer.mechanisms or ())
+
+
 def _quoted(text: str, client: ClientSide) -> str:
     """The broker's message without the client's secrets, which a login module may have put into it."""
     return masked(text, client.password, client.token or "")[:_LONGEST]

@@ -40,7 +40,7 @@ from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.identity import Leadership, identify, identify_again, sampled, samples, settled
 from brokernat.doctor.probes.metadata import advertised
 from brokernat.doctor.probes.network import TRIES, Outcome, Streams, connect, resolve
-from brokernat.doctor.probes.sasl import log_in
+from brokernat.doctor.probes.sasl import enabled_mechanisms, log_in
 from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, client_refused, sends_alert, shake_hands
 from brokernat.doctor.probes.versions import explained, greet, greet_plainly
@@ -52,7 +52,7 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 _BY_CHANCE = ("no-answer", "silent", "closed", "reset", "cut", "stalled", "timeout", "refused", "unreachable", "mixed")
 _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
 """If other connections were closed by chance and later worked, three tries are not enough."""
-_PAUSE = 0.1
+_PAUSE, _USUAL = 0.1, 5.0
 _PATIENCE = (1.0, 0.5, 1.0)
 """The share of the patience for the first, second and third try of a peer that does not answer, or not to the end."""
 _LONGEST = 2.0
@@ -70,6 +70,11 @@ _FEW_NODES = 50
 """Up to this many nodes the cluster's id is requested on each connection."""
 _RESERVE = 0.05
 _WITHHELD = "nobody agreed to send the login there, where whoever answers could read it"
+
+
+def patience(timeout: float) -> float:
+    """How many seconds a probe waits for an answer, of the `timeout` of the run."""
+    return min(timeout / 4, max(_USUAL, timeout / 6))
 
 
 @dataclass
@@ -368,7 +373,11 @@ class Walk:
     async def _metadata(self) -> ClusterMetadata:
         assert self._channel is not None  # noqa: S101
         self._channel.patience = self._patience("metadata")
-        return await advertised(self._channel, self.shared.brokers)
+        seen = await advertised(self._channel, self.shared.brokers)
+        if seen.outcome not in _FLAKY or self.client.sasl:
+            return seen
+        async with self.prober.channel(self.result(), self.address) as (channel, _):
+            return replace(seen, mechanisms=None if channel is None else await enabled_mechanisms(channel))
 
     async def _identity(self) -> Identity:
         assert self._channel is not None  # noqa: S101

@@ -9,8 +9,16 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, ApiVersions, Attempt, BrokerPath, Evidence, Leaderless
-from brokernat.doctor.finding import Severity
+from brokernat.doctor.evidence import (
+    Advertised,
+    ApiVersions,
+    Attempt,
+    BrokerPath,
+    ClusterMetadata,
+    Evidence,
+    Leaderless,
+)
+from brokernat.doctor.finding import Confidence, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 CANONICAL = "resolve_canonical_bootstrap_servers_only"
@@ -55,6 +63,24 @@ def test_a_controllers_listener(speaks: str) -> None:
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None))
     assert cause(found) == ("BN105" if speaks == "controller" else "BN404")
     assert codes(found) == {cause(found)}
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "cause_of_it", "confidence"),
+    [(None, "BN404", Confidence.LIKELY), (("PLAIN",), "BN404", Confidence.PROVEN), ((), "BN310", Confidence.PROVEN)],
+)
+def test_a_listener_that_closes_at_metadata_is_asked_for_its_mechanisms(
+    mechanisms: tuple[str, ...] | None, cause_of_it: str, confidence: Confidence
+) -> None:
+    closed = ClusterMetadata("closed", mechanisms=mechanisms)
+    connected = (Attempt("10.0.0.1", "connected"),)
+    probe = probed("gw:9093", "gw", ("10.0.0.1",), attempts=connected, speaks="kafka")
+    probe = dataclasses.replace(probe, metadata=closed)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probe,), paths=(), replicas=None))
+    assert cause(found) == cause_of_it
+    (told,) = (each for each in found.findings if each.code == cause_of_it)
+    assert told.confidence is confidence
+    assert ("`sasl.mechanism` (PLAIN)" in str(told.remedy)) == bool(mechanisms)
 
 
 @pytest.mark.parametrize(

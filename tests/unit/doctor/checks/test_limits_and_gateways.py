@@ -186,3 +186,27 @@ def test_an_address_of_another_network_than_the_others_is_reported() -> None:
     found = diagnose(replace(HEALTHY, paths=(*WELL[:2], BrokerPath(foreign, away))))
     assert causes(found) == ["BN302"]
     assert "`advertised.listeners` of node 3 has 172.20.0.12, an address of another network" in advice(found)
+
+
+def test_two_nodes_that_answer_at_one_address_by_name_need_no_rule() -> None:
+    """A rule keeps the name, by which the gateway chooses."""
+    names = tuple(replace(each, host=f"kafka-{each.node_id}.hq", port=443) for each in BROKERS)
+    answering = {1: 2, 2: 1}
+    ends = [
+        replace(
+            reached(answering.get(each.node_id, each.node_id), each.endpoint),
+            brokers=names,
+            tls=TlsHandshake("ok"),
+            addresses=("172.10.1.40" if each.node_id in answering else "172.10.1.41",),
+        )
+        for each in names
+    ]
+    paths = tuple(BrokerPath(*each) for each in zip(names, ends, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(ends[2],), paths=paths, security_protocol="SSL"))
+    assert causes(found) == ["BN601"]
+    for node_id in answering:
+        line = (
+            f"chooses the broker by the TLS name (SNI): add or correct `kafka-{node_id}.hq` there, for node {node_id}"
+        )
+        assert line in advice(found)
+    assert not any(each.remedy.rules for each in found.findings)

@@ -82,6 +82,16 @@ def unreachable_says(reporter: str) -> EndpointProbe:
         (unreachable_says("192.168.1.1"), "BN302", "node 3"),
         (at_third(versions=ApiVersions("other-protocol", protocol="TLS")), "BN315", "TLS is spoken at node 3"),
         (at_third(versions=HELLO, metadata=ClusterMetadata("closed")), "BN315", "without a login at node 3"),
+        (
+            at_third(versions=HELLO, metadata=ClusterMetadata("reset", mechanisms=("PLAIN",))),
+            "BN315",
+            "without a login",
+        ),
+        (
+            at_third(versions=HELLO, metadata=ClusterMetadata("reset", mechanisms=())),
+            "BN310",
+            "at the Metadata request",
+        ),
         (at_third(versions=ApiVersions("other-protocol", protocol="HTTP")), "BN104", "an HTTP server answers"),
         (at_third(versions=ApiVersions("controller")), "BN105", "node 3 at"),
         (at_third(versions=ApiVersions("silent")), "BN309", "does not answer"),

@@ -391,3 +391,13 @@ def test_a_link_local_address_needs_a_rule_and_no_firewall_lets_it_pass(host: st
     assert "a link-local address, which no router forwards" in told.remedy.client[0]
     assert "DHCP" in told.remedy.broker[0]
     assert "firewalls" not in str(told.remedy)
+
+
+def test_a_refusal_by_this_machine_itself_is_no_neighbour_of_the_brokers() -> None:
+    """A bridge of this machine has the brokers' network, and one broker's address is that of the machine."""
+    own = at("192.168.1.23", "refused", reported_by="192.168.1.23")
+    lost = (own, at("192.168.1.24", "unreachable", reported_by="192.168.1.23"), at("192.168.1.25", "timeout"))
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, lost, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, paths=paths))
+    assert causes(found) == ["BN302"]
+    assert "this machine itself has the address 192.168.1.23" in str(remedy(found, "BN302").client)

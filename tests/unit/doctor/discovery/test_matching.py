@@ -11,7 +11,8 @@ from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, reached, r
 
 from brokernat.doctor.discovery.matching import Discovery, Swept, match
 from brokernat.doctor.discovery.sweep import connections
-from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, TlsHandshake
+from brokernat.doctor.evidence import Advertised, Attempt, EndpointProbe, Evidence, Identity, Login, TlsHandshake
+from brokernat.doctor.finding import Remedy
 from brokernat.doctor.probes.identity import sampled
 
 RIGHT = tuple(map(steady, WITHOUT_MAP.bootstraps))
@@ -264,3 +265,21 @@ def test_a_random_balancer_is_never_taken_for_a_node(nodes: int) -> None:
 )
 def test_silent_candidates_are_counted(probe: EndpointProbe, words: str) -> None:
     assert discovered(*RIGHT, probe).silent == {words: 1}
+
+
+def test_ports_that_all_lead_to_one_node_are_probably_one_balancer() -> None:
+    found = discovered(*(at(f"172.10.1.40:{port}", RIGHT[0]) for port in (9093, 9094, 9095)))
+    (told,) = (each for each in found.findings if each.subject.startswith("node 1 "))
+    assert "none leads to another node, so a load balancer is probably in front of them" in told.message
+    pair = discovered(*(at(f"172.10.1.40:{port}", RIGHT[0]) for port in (9093, 9096)), *RIGHT[1:])
+    assert "a load balancer" not in str(pair.findings)
+
+
+def test_settings_that_work_elsewhere_are_not_changed_for_one_candidate() -> None:
+    login = Login("mechanism-not-offered", ("SCRAM-SHA-512",))
+    other = replace(RIGHT[2], speaks="kafka", sasl=login, brokers=None, identity=None, cluster_id=None)
+    (told,) = (each for each in discovered(*RIGHT[:2], other).findings if each.code == "BN404")
+    assert told.remedy == Remedy(
+        broker=(f"this client's settings work at {GATEWAY[1]}: correct the listener or the forward here",)
+    )
+    assert told.hint is None

@@ -28,10 +28,12 @@ TIMEOUT = 60
 class Path:
     """What becomes of connections. `resets` are their numbers, from 1, that are reset at the first request.
 
+    `closes_at` is the key of a request at which each connection ends.
     `answers` bends what the broker says to a request of that key; None is silence from there on.
     """
 
     closes: bool = False
+    closes_at: int | None = None
     resets: frozenset[int] = frozenset()
     cut_after: int | None = None
     largest_request: int | None = None
@@ -103,8 +105,9 @@ async def _converse(
             return
         api, version = struct.unpack_from(">hh", request)
         met.versions.setdefault(api, set()).add(version)
-        right = cluster.answer(1, request)
-        bend = path.answers.get(api)
+        right, bend = cluster.answer(1, request), path.answers.get(api)
+        if api == path.closes_at or (right is None and bend is None):
+            return
         said = bend(right) if bend is not None and right is not None else right
         swallowed = path.largest_request is not None and length > path.largest_request
         if said is None or swallowed or (path.largest_answer is not None and len(said) > path.largest_answer):

@@ -50,6 +50,16 @@ def test_a_gateway_without_a_broker_closes() -> None:
     assert tried(probe, "versions").failed == 3
 
 
+@pytest.mark.parametrize(("mechanisms", "seen"), [((), ()), (("PLAIN", "SCRAM-SHA-512"), ("PLAIN", "SCRAM-SHA-512"))])
+def test_a_connection_that_is_closed_at_metadata_is_told_from_a_listener_with_a_login(
+    mechanisms: tuple[str, ...], seen: tuple[str, ...]
+) -> None:
+    closed = None if mechanisms else METADATA
+    probe, _ = probed_through(Path(closes_at=closed), cluster={"mechanisms": mechanisms})
+    assert probe.metadata is not None
+    assert (probe.failed, probe.metadata.outcome, probe.metadata.mechanisms) == ("metadata", "closed", seen)
+
+
 @pytest.mark.parametrize("resets", [{1}, {1, 2}, {2}, {1, 3, 4}])
 def test_connections_that_are_reset_now_and_then_are_counted_and_no_failure(resets: set[int]) -> None:
     """The first refusal is asked in two more ways, so numbers 2 and 3 may be those."""

@@ -12,7 +12,7 @@ from tests.unit.doctor.probes.scripted import Scripted
 
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Login
-from brokernat.doctor.probes.sasl import log_in
+from brokernat.doctor.probes.sasl import enabled_mechanisms, log_in
 
 BEARER = ClientSide("SASL_SSL", "OAUTHBEARER", token="abc.def.", extensions=(("logicalCluster", "lkc-1"),))
 
@@ -62,6 +62,14 @@ def test_what_a_broker_offers_is_its_own_words_as_well() -> None:
     offered = SaslHandshakeResponse(error_code=ErrorCode(33), mechanisms=("canary", "y" * 1000))
     seen = asyncio.run(log_in(Scripted(offered).channel, ClientSide("SASL_PLAINTEXT", "PLAIN", "me", "canary")))
     assert seen == Login("mechanism-not-offered", ("***", "y" * 200), "unsupported_sasl_mechanism")
+
+
+@pytest.mark.parametrize(
+    ("error", "listed", "expected"), [(33, ("PLAIN", "y" * 1000), ("PLAIN", "y" * 200)), (34, (), ()), (34, None, ())]
+)
+def test_the_mechanisms_of_a_listener(error: int, listed: tuple[str, ...] | None, expected: tuple[str, ...]) -> None:
+    answer = SaslHandshakeResponse(error_code=ErrorCode(error), mechanisms=listed)
+    assert asyncio.run(enabled_mechanisms(Scripted(answer).channel)) == expected
 
 
 @pytest.mark.parametrize(

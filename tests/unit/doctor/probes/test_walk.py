@@ -16,7 +16,7 @@ from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import EndpointProbe, Identity, NameLookup
 from brokernat.doctor.probes import walk
-from brokernat.doctor.probes.walk import Prober
+from brokernat.doctor.probes.walk import Prober, patience
 
 NODES = (1, 2, 3)
 TIMEOUT = 60
@@ -188,3 +188,8 @@ def test_who_did_not_finish_an_answer_gets_half_the_time_so_that_two_tries_fit(o
     assert looking._patience("versions") == 4.0
     looking.log["versions"].append((4.0, outcome))
     assert looking._patience("versions") == 2.0
+
+
+@pytest.mark.parametrize(("timeout", "expected"), [(8, 2), (20, 5), (30, 5), (60, 10), (120, 20)])
+def test_more_time_waits_longer_for_an_answer(timeout: float, expected: float) -> None:
+    assert patience(timeout) == expected
