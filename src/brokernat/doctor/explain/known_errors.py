@@ -37,12 +37,16 @@ _LONG = 1500
 _WORDS, _WORDS_AFTER_NAME = 9, 4
 _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
 _HEAD = 120
+# Loggers that write JSON may have the level behind the message.
+_TROUBLE_JSON = re.compile(r'"(?:log\.)?(?:level|severity)(?:_?name)?": ?"(?i:warn|error|fatal|severe|critical)')
 # Spring names a listener's thread after its class and a number.
 _THREAD = re.compile(r"[\w.]+#\d")
+# What follows an error of a service of Amazon's; some are called like one of Kafka's.
+_OF_AWS = ") when calling the "
 # A frame of a stack names classes, and no error.
 _FRAME = re.compile(r"\s*at [\w.$/]+\(")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
-_AFTER_LOGGER = (")", ":", "]", " ")
+_AFTER_LOGGER = (")", ":", "]", " ", '"')
 # log4j's layout of brokers writes the logger behind the message.
 _END_OF_MESSAGE = re.compile(r"(?:[\w.-]+\s*\|)?\s*\(")
 # What a connector reports about its other system (database, object store), not about Kafka.
@@ -115,9 +119,16 @@ def _may_stand(text: str, line: str, at: int) -> bool:
     """Whether the text counts at this position: a package only as the logger of a warning or an error, not in a stack
     frame or in the name of a thread; a logger not in the last line of a message, whose level is above.
     """
+    if line.startswith(_OF_AWS, at + len(text)):
+        return False
     if text.endswith(_AFTER_LOGGER[0]) and _END_OF_MESSAGE.fullmatch(line, 0, at):
         return False
-    return not text.endswith(".") or (bool(_TROUBLE.search(line, 0, _HEAD)) and not _THREAD.match(line, at))
+    return not text.endswith(".") or (_reports_trouble(line) and not _THREAD.match(line, at))
+
+
+def _reports_trouble(line: str) -> bool:
+    """Whether the line's level is a warning or an error."""
+    return bool(_TROUBLE.search(line, 0, _HEAD) or ('{"' in line and _TROUBLE_JSON.search(line)))
 
 
 def _is_other_systems(line: str, at: int) -> bool:
@@ -207,6 +218,11 @@ def _spelled(name: str) -> Iterator[str]:
     yield f"Kafka::{camel}"
     if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
         yield name.lower()
+    # Rust, pykafka and kafka-node print the name alone.
+    for each in (name, *fields.get("names", ())):
+        bare = "".join(word.capitalize() for word in each.split("_"))
+        if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
+            yield bare
     for each in (java, python):
         if _KAFKAS_WORDS.search(each):
             yield each

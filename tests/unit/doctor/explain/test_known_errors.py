@@ -168,3 +168,29 @@ def test_a_calm_line_may_name_its_level_last() -> None:
     line = '{"message":"orders: partitions revoked: [orders-1]","logger":"org.springframework.kafka.X","level":"INFO"}'
     assert explained(line) == ["kafka-steps"]
     assert explained(line.replace("INFO", "ERROR")) == ["logger-spring-error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("Error { kind: Kafka(UnknownTopicOrPartition) }", "error-topic-missing"),
+        ("Consumer commit error: IllegalGeneration", "error-member"),
+        ("Continuing in response to NotCoordinatorForGroup", "error-no-coordinator"),
+        ("An error occurred (UnknownTopicOrPartition) when calling the Publish operation", None),
+        ("NotLeaderForPartitionHandler", None),
+        ("OffsetOutOfRange", None),
+    ],
+)
+def test_some_clients_print_the_name_alone(line: str, key: str | None) -> None:
+    found = error_in(line)
+    assert (found and found[0].key) == key
+
+
+@pytest.mark.parametrize(
+    ("level", "key"), [("ERROR", "logger-connect"), ("warning", "logger-connect"), ("INFO", "kafka-steps")]
+)
+def test_a_json_line_may_have_logger_and_level_last(level: str, key: str) -> None:
+    text = "x" * 150
+    line = f'{{"message":"{text}","logger_name":"org.apache.kafka.connect.runtime.Worker","level":"{level}"}}'
+    assert explained(line) == [key]
+    assert explained(line.replace("connect.runtime.Worker", "clients.NetworkClient")) != []
