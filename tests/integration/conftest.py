@@ -14,7 +14,7 @@ import pytest
 from tests.support.warm_cli import WarmCli
 
 from brokernat.doctor.discovery import sweep as sweeping
-from brokernat.doctor.probes import collecting
+from brokernat.doctor.probes import collecting, walk
 from brokernat.testbed import LoopbackWorld
 
 
@@ -35,8 +35,8 @@ def warm_cli() -> Iterator[WarmCli]:
 @pytest.fixture
 def patient_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step of the doctor's is given what a broker may need on a busy machine: how fast it was is not the point."""
+    monkeypatch.setattr(walk, "_USUAL", 10.0)
     for module in (collecting, sweeping):
-        monkeypatch.setattr(module, "_STEP", 10.0)
         monkeypatch.setattr(module, "_TOUCH", 10.0)
 
 

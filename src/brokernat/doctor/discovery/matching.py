@@ -237,7 +237,7 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
             remedy = alone[0].remedy if alone else _MORE_TIME
             yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
             return
-        works = f"this client's settings work at {home.endpoint}: correct the listener or the forward here"
+        works = f"this client's settings work at {home.endpoint}: correct the listener or the forward of this one"
         for found in alone or [_doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")]:
             if found.code in _OF_SETTINGS:
                 found = replace(found, hint=None, remedy=Remedy(broker=(works,)))
@@ -322,9 +322,10 @@ def _unmatched(
         message = "no candidate leads to it"
     elif len(probes) > 1:
         message = f"several candidates lead to it: {', '.join(probe.endpoint for probe in probes)}"
+        remedy = Remedy(("name one of them in `--candidates`",))
         if one_for_all:
             message += "; none leads to another node, so a load balancer is probably in front of them"
-        remedy = Remedy(("name one of them in `--candidates`",))
+            remedy = Remedy(broker=("give each node an endpoint of its own",))
     else:
         return None
     return error(f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")

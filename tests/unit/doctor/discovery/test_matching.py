@@ -271,6 +271,7 @@ def test_ports_that_all_lead_to_one_node_are_probably_one_balancer() -> None:
     found = discovered(*(at(f"172.10.1.40:{port}", RIGHT[0]) for port in (9093, 9094, 9095)))
     (told,) = (each for each in found.findings if each.subject.startswith("node 1 "))
     assert "none leads to another node, so a load balancer is probably in front of them" in told.message
+    assert told.remedy == Remedy(broker=("give each node an endpoint of its own",))
     pair = discovered(*(at(f"172.10.1.40:{port}", RIGHT[0]) for port in (9093, 9096)), *RIGHT[1:])
     assert "a load balancer" not in str(pair.findings)
 
@@ -280,6 +281,6 @@ def test_settings_that_work_elsewhere_are_not_changed_for_one_candidate() -> Non
     other = replace(RIGHT[2], speaks="kafka", sasl=login, brokers=None, identity=None, cluster_id=None)
     (told,) = (each for each in discovered(*RIGHT[:2], other).findings if each.code == "BN404")
     assert told.remedy == Remedy(
-        broker=(f"this client's settings work at {GATEWAY[1]}: correct the listener or the forward here",)
+        broker=(f"this client's settings work at {GATEWAY[1]}: correct the listener or the forward of this one",)
     )
     assert told.hint is None
