@@ -1,7 +1,16 @@
-"""`python -m brokernat`: the same as the command `brokernat`."""
+"""The command `brokernat`, which is also `python -m brokernat`."""
 
 import sys
 
-from brokernat.cli.app import main
 
-sys.exit(main())
+def main() -> int:
+    """Run the command line of the process; returns the exit code."""
+    try:
+        from brokernat.cli.app import main as command
+    except KeyboardInterrupt:
+        return 130
+    return command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -118,7 +118,7 @@ def test_the_code_that_a_command_returns(run: Run, monkeypatch: pytest.MonkeyPat
 
 
 def brokernat(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "brokernat.cli.app", *arguments]
+    return [sys.executable, "-m", "brokernat", *arguments]
 
 
 def test_help_does_not_import_what_it_does_not_need() -> None:

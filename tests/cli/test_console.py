@@ -40,7 +40,7 @@ def test_text_that_the_encoding_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch
 
 def brokernat(*arguments: str, shell: str) -> tuple[int, str, str]:
     """The command with streams as a shell opens them."""
-    command = ["sh", "-c", f'exec "$@" {shell}', "sh", sys.executable, "-m", "brokernat.cli.app", *arguments]
+    command = ["sh", "-c", f'exec "$@" {shell}', "sh", sys.executable, "-m", "brokernat", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     return done.returncode, done.stdout, done.stderr
 

@@ -139,14 +139,14 @@ def judge(done: subprocess.CompletedProcess[str], path: str) -> None:
 
 @pytest.mark.parametrize("command", CLOSED)
 def test_what_may_not_be_read_is_named(folder: Path, command: str) -> None:
-    done = as_other(folder / "closed", None, "-m", "brokernat.cli.app", *command.split())
+    done = as_other(folder / "closed", None, "-m", "brokernat", *command.split())
     judge(done, CLOSED[command])
     assert f"uid {OTHER}" in done.stderr
 
 
 @pytest.mark.parametrize("command", UNWRITABLE)
 def test_what_may_not_be_written_is_named(folder: Path, command: str) -> None:
-    judge(as_other(folder / "open", "/nonexistent", "-m", "brokernat.cli.app", *command.split()), UNWRITABLE[command])
+    judge(as_other(folder / "open", "/nonexistent", "-m", "brokernat", *command.split()), UNWRITABLE[command])
 
 
 WITHOUT_HOME = {

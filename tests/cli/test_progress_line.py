@@ -35,7 +35,7 @@ def silent_server() -> Iterator[socket.socket]:
 def test_ended_early(silent_server: socket.socket, command: str, number: signal.Signals, said: bytes) -> None:
     here, there = pty.openpty()
     endpoint = "{}:{}".format(*silent_server.getsockname())
-    arguments = [sys.executable, "-m", "brokernat.cli.app", *SILENT_COMMANDS[command], endpoint]
+    arguments = [sys.executable, "-m", "brokernat", *SILENT_COMMANDS[command], endpoint]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     with subprocess.Popen(arguments, stderr=there, stdout=subprocess.PIPE, env=environment) as process:
         os.close(there)

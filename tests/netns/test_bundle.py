@@ -55,7 +55,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Closed:
     bundle = place / "bundle"
     extras = [word for extra in EXTRAS for word in ("--extra", extra)]
     subprocess.run(
-        [sys.executable, "-m", "brokernat.cli.app", "bundle", str(bundle), *extras],
+        [sys.executable, "-m", "brokernat", "bundle", str(bundle), *extras],
         check=True,
         stdout=subprocess.DEVNULL,
         timeout=300,

@@ -28,7 +28,7 @@ def without_map(world: NetnsWorld, folder: Path) -> Path:
 
 
 def run(world: NetnsWorld, folder: Path, *words: str, code: int = 0) -> dict[str, Any]:
-    command = [sys.executable, "-m", "brokernat.cli.app", "discover", *words, "--format", "json"]
+    command = [sys.executable, "-m", "brokernat", "discover", *words, "--format", "json"]
     done = subprocess.run(
         world.client.command(command), cwd=folder, capture_output=True, text=True, timeout=120, check=False
     )

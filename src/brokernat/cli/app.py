@@ -8,7 +8,6 @@ exit codes.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -125,7 +124,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.report(internal_report(error))
         return exit_codes.INTERNAL
     return result if isinstance(result, int) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -32,6 +32,7 @@ from brokernat.shipping.status import Status
 
 EXCLUDED: Final = ("brokernat.shipping", "confluent_kafka", "kafka", "aiokafka")
 _POLL_INTERVAL: Final = 0.02
+_LOGGED_WITHIN: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,8 @@ class KafkaHandler(logging.Handler):
                 parts.sender.stop()
                 parts.writer.stop(self._close_timeout)
                 parts.spool.close()
+                # Bounded: whoever closes handlers may hold a lock of `logging` that the message needs.
+                threads.wait_for_log(_LOGGED_WITHIN)
         super().close()
 
     def after_fork(self) -> None:

@@ -2,7 +2,7 @@
 
 Records are refused and counted only here. When the spool is at its limit (for example because the brokers are down) or
 the disk is full, the writer keeps one block and retries, and the queue fills. The logger `brokernat.shipping` reports
-the number of refused records and the reason, at once and then once a minute.
+the number of refused records, or of waiting calls, and the reason, at once and then once a minute, and at the end.
 
 The sizes are differences of counters that only grow, each changed by one side only, so they cannot become negative; a
 refusal changes none of them. A call costs a lock, two additions and an `append`. It does not wake a busy writer, which
@@ -60,6 +60,8 @@ class RecordQueue:
         self.on_full = on_full
         self.stalled: str | None = None
         """The reason why the writer cannot store records now; None if it can."""
+        self.waiting = 0
+        """The number of calls that wait for room."""
         self._max_records, self._max_bytes = max_records, max_bytes
         self._largest = min(max_bytes, largest)
         self._entries: list[QueuedRecord] = []
@@ -176,8 +178,10 @@ class RecordQueue:
         """Waits for room if `on_full` is `block`; returns the reason if there is none."""
         if size > self._largest:
             return f"it has {size} bytes, the maximum is {self._largest}"
+        self.waiting += 1
         while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
             self._room.wait(_WAIT_STEP)
+        self.waiting -= 1
         return None if self._fits(size) else self._closed or self.stalled or "the queue is full"
 
 
@@ -201,6 +205,7 @@ class SpoolWriter:
         self._stored_count = 0
         self._reported = self._stored_refusals = 0
         self._next_report = 0.0
+        self._reason = "the queue was full"
 
     def start(self) -> None:
         """Starts the thread; from now on only this thread writes the spool."""
@@ -238,6 +243,7 @@ class SpoolWriter:
                         # With `raise`, only a new record shows whether there is room again.
                         self._queue.stalled = None
                     if stopping:
+                        self._report(at_end=True)
                         return
                 self._report()
         except BaseException as error:  # noqa: BLE001 - a thread that ends must not leave callers waiting
@@ -270,7 +276,7 @@ class SpoolWriter:
 
     def _wait_and_retry(self, entries: list[QueuedRecord], reason: str) -> list[QueuedRecord]:
         """Waits after an error of the spool, or gives up; returns the records that are still to be stored."""
-        self._queue.stalled = reason
+        self._queue.stalled = self._reason = reason
         if self._queue.on_full is OnFull.RAISE or (self._stop.is_set() and time.monotonic() > self._give_up):
             self._queue.refuse(entries, reason)
             entries = []
@@ -288,10 +294,15 @@ class SpoolWriter:
         else:
             self._stored_refusals = refused
 
-    def _report(self) -> None:
+    def _report(self, *, at_end: bool = False) -> None:
         refused, now = self._queue.refused - self._reported, time.monotonic()
-        if refused and now >= self._next_report:
+        waiting = self._queue.waiting if self._queue.stalled else 0
+        if not (refused or waiting) or (now < self._next_report and not at_end):
+            return
+        self._next_report = now + _REPORT_EVERY
+        reason = self._queue.stalled or self._reason
+        if refused:
             self._reported += refused
-            self._next_report = now + _REPORT_EVERY
-            reason = self._queue.stalled or "the queue was full"
             log_later(logging.WARNING, "%d records were refused (%d in all): %s", refused, self._reported, reason)
+        else:
+            log_later(logging.WARNING, "log calls wait until records can be stored (%d now): %s", waiting, reason)

@@ -20,6 +20,7 @@ from brokernat.shipping.tail import Tail
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2
+_WARN_EVERY: Final = 60.0
 _POLL_INTERVAL: Final = 0.02
 
 
@@ -31,7 +32,7 @@ class Shipment:
         self._spool, self._sender, self._tail, self._pipe = spool, sender, tail, pipe
         # Plain values: signal handlers call `stop` and must not take a lock.
         self._stop = self._abort = False
-        self._warned = False
+        self._next_warning = 0.0
 
     def stop(self) -> None:
         """Stops reading; sends the rest."""
@@ -110,12 +111,11 @@ class Shipment:
             try:
                 self._spool.append(batch.bodies, batch.positions, batch.removed)
             except SpoolFullError as error:
-                self._warn_once("reading waits", error)
+                self._warn("reading waits", error)
                 if self._abort or (self._stop and self._pipe is None):
                     return
                 time.sleep(_PAUSE)
                 continue
-            self._warned = False
             if self._tail is not None:
                 self._tail.mark_stored(batch)
             return
@@ -124,12 +124,10 @@ class Shipment:
         try:
             self._spool.settle()
         except SpoolFullError as error:
-            self._warn_once("acknowledgements cannot be stored", error)
-        else:
-            self._warned = False
+            self._warn("acknowledgements cannot be stored", error)
 
-    def _warn_once(self, what: str, error: SpoolFullError) -> None:
-        """Warns once, because the loop retries many times per second, and the log may be on the same full disk."""
-        if not self._warned:
-            self._warned = True
+    def _warn(self, what: str, error: SpoolFullError) -> None:
+        """Warns once a minute: the loop retries many times per second, and the log may be on the same full disk."""
+        if time.monotonic() >= self._next_warning:
+            self._next_warning = time.monotonic() + _WARN_EVERY
             _LOG.warning("%s: %s", what, error)

@@ -80,7 +80,9 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, 
 
 
 _LOG: Final = logging.getLogger("brokernat.shipping")
-_messages: queue.SimpleQueue[tuple[logging.Logger, int, str, tuple[object, ...]]] = queue.SimpleQueue()
+_messages: queue.SimpleQueue[tuple[logging.Logger, int, str, tuple[object, ...]] | threading.Event] = (
+    queue.SimpleQueue()
+)
 _thread = threading.Thread(daemon=True)
 _starting = threading.Lock()
 
@@ -99,7 +101,19 @@ def log_later(level: int, message: str, *arguments: object, log: logging.Logger 
             _starting.release()
 
 
+def wait_for_log(seconds: float) -> None:
+    """Waits until the messages so far are logged: the end of the process would lose them."""
+    logged = threading.Event()
+    if _thread.is_alive():
+        _messages.put(logged)
+        logged.wait(seconds)
+
+
 def _run() -> None:
     while True:
-        log, level, message, arguments = _messages.get()
-        log.log(level, message, *arguments)
+        message = _messages.get()
+        if isinstance(message, threading.Event):
+            message.set()
+            continue
+        log, level, text, arguments = message
+        log.log(level, text, *arguments)

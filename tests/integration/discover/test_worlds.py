@@ -53,7 +53,7 @@ def codes(found: Discovery) -> list[str]:
 def run(*words: str, folder: Path, code: int = 0) -> str:
     """The command line as a user has it; what it says on stdout."""
     done = subprocess.run(
-        [sys.executable, "-m", "brokernat.cli.app", *words],
+        [sys.executable, "-m", "brokernat", *words],
         cwd=folder, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, capture_output=True, text=True, timeout=420,
         check=False,
     )  # fmt: skip
@@ -205,7 +205,7 @@ def test_without_a_terminal_the_login_is_refused_with_the_list_or_sent_by_an_opt
     with recorder(cluster.bootstrap_servers[0]) as (candidate, received):
         words = ("discover", "--cluster", cluster.name, "--candidates", str(candidate))
         done = subprocess.run(
-            [sys.executable, "-m", "brokernat.cli.app", *words],
+            [sys.executable, "-m", "brokernat", *words],
             cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT, check=False,
         )  # fmt: skip
         assert done.returncode == 2

@@ -24,7 +24,7 @@ from brokernat.testbed.place import wait_until
 CUSTOMERS = "customer_id,name,segment\n" + "".join(f"c{n},Name {n},retail\n" for n in range(10))
 ORDERS_PER_WRITE = 200
 TIMEOUT = 420
-PROGRAM = (sys.executable, "-m", "brokernat.cli.app")
+PROGRAM = (sys.executable, "-m", "brokernat")
 
 
 def order(number: int, **more: object) -> bytes:

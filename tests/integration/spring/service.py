@@ -115,7 +115,7 @@ def render(folder: Path, credentials: Mapping[str, str]) -> None:
 def brokernat(folder: Path, credentials: Mapping[str, str], *words: str) -> None:
     """Our own command line in `folder`."""
     done = subprocess.run(
-        [sys.executable, "-m", "brokernat.cli.app", *words],
+        [sys.executable, "-m", "brokernat", *words],
         cwd=folder,
         env={**os.environ, **credentials},
         capture_output=True,

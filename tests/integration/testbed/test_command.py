@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 def brokernat(*words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "brokernat.cli.app", "testbed", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "brokernat", "testbed", *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == expect, done.stderr
     return done

@@ -22,7 +22,7 @@ class PipelineFile:
 
     def words(self, *command: str) -> list[str]:
         """The command line of `brokernat pipeline ...` behind the interpreter."""
-        program = ["-m", "brokernat.cli.app", "pipeline", *command, "--config", str(self.path)]
+        program = ["-m", "brokernat", "pipeline", *command, "--config", str(self.path)]
         # As long as a slow machine may need to start two executors.
         return [*program, "--proof-timeout", "180"]
 

@@ -13,7 +13,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -208,6 +208,41 @@ def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
     (left,) = read_status(tmp_path)
     assert left.refused >= status.refused
     assert left.accepted == left.pending == len(stored(tmp_path))
+
+
+def test_what_a_close_refuses_is_reported(
+    tmp_path: Path, log: logging.Logger, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    for _ in range(3_000):
+        log.info("x" * 1_000)
+    handler.close()
+    log.removeHandler(handler)
+    (left,) = read_status(tmp_path)
+    assert left.refused > 0
+    assert f"({left.refused} in all)" in caplog.text
+
+
+def test_calls_that_wait_for_room_are_reported(
+    tmp_path: Path, log: logging.Logger, caplog: pytest.LogCaptureFixture
+) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0, on_full="block")
+    log.addHandler(handler)
+
+    def write() -> None:
+        with suppress(NotShippedError):
+            for _ in range(3_000):
+                log.info("x" * 10_000)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    wait_until(
+        lambda: "log calls wait until records can be stored (1 now): the spool" in caplog.text, "the report", timeout=60
+    )
+    handler.close()
+    writer.join()
+    log.removeHandler(handler)
 
 
 @pytest.mark.timeout(120)

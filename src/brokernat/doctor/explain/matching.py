@@ -35,6 +35,7 @@ _LONG = 1500
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
+_OURS, _US = "[brokernat] ", "brokernat"
 # Loggers that write JSON may have the level at the end.
 _CALM_JSON = re.compile(r'"(?:level|level_name|levelname|severity|log\.level)": ?"(?i:info|debug|trace)"')
 # The checks for endpoints without a rule.
@@ -114,6 +115,8 @@ class LineMatch:
 def match_line(line: str) -> LineMatch | None:
     """The kind of a line, otherwise the error that it names; None if there is neither."""
     kind = _kind_of(line)
+    if line.startswith(_OURS):
+        return kind if kind and kind.known.client == _US else None
     if kind and kind.known.tells is not Tells.WRAPPER:
         return kind
     error = error_in(line)

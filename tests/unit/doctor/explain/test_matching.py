@@ -234,3 +234,11 @@ def test_a_step_is_told_where_nothing_else_is_pasted() -> None:
     assert explain_log([step] * 31).explained == ()
     fault = "2026-11-20 10:11:12,124 ERROR [main] kafka: Group authorization failed.\n"
     assert [each.match.known.key for each in explain_log([step, fault]).explained] == ["error-authorization"]
+
+
+def test_brokernats_own_lines_are_of_no_other_program() -> None:
+    assert match_line("[brokernat] kafka-python and aiokafka get the map by PYTHONPATH") is None
+    refused = "[brokernat] refused: 10.1.1.1:9092 has no rule in the address map of this client; add one"
+    match = match_line(refused)
+    assert match is not None
+    assert match.known.client == "brokernat"
