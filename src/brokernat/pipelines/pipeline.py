@@ -19,7 +19,7 @@ from brokernat.pipelines.checkpoint.state import Owner, State, foreign
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen, open_admin
 from brokernat.pipelines.one_pass import ChangedReferenceError, OnePass
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import activity, batch_reports, has_ended, query_failure
+from brokernat.pipelines.query import activity, batch_reports, has_ended, is_idle, query_failure, stop_query
 from brokernat.pipelines.realtime import EpochRun
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.source import read_stream, source_options
@@ -85,9 +85,9 @@ class Run:
         except StreamingQueryException as error:
             self._one_pass.ended()
             return self._restarted(error)
-        if self._stopping.is_set() and not self._query.status["isTriggerActive"]:
+        if self._stopping.is_set() and is_idle(self._query):
             # No batch is running, so none is interrupted. A batch that starts now is rejected before its first write.
-            self._query.stop()
+            stop_query(self._query)
             self._one_pass.ended()
             return False
         return True

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 POLL_SECONDS = 0.2
+_GETTING_OFFSETS = "Getting offsets from "
+"""The status text of Spark's `MicroBatchExecution` before a batch."""
 _NO_RECORD_IS_LOST = (
     "no record is lost: the batch is not committed, and the next start runs it again from the same offsets"
 )
@@ -77,6 +79,27 @@ def activity(query: StreamingQuery) -> str | None:
     """Spark's status text of the query; None while it waits for the next batch."""
     status = query.status
     return str(status["message"]) if status["isTriggerActive"] else None
+
+
+def is_idle(query: StreamingQuery) -> bool:
+    """Whether no batch runs: Spark waits for the next one, or for the source's offsets, which brokers that are away do
+    not send.
+    """
+    status = query.status
+    return not status["isTriggerActive"] or str(status["message"]).startswith(_GETTING_OFFSETS)
+
+
+def stop_query(query: StreamingQuery) -> None:
+    """Stops a query of which no batch has to finish. Its Kafka client would wait a minute for brokers that are away, so
+    Spark waits only for its `stopTimeout`.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        query.stop()
+    except Py4JJavaError as error:
+        if not error.java_exception.getClass().getName().endswith("TimeoutException"):
+            raise
 
 
 def query_failure(error: BaseException) -> IncompleteError:

@@ -25,7 +25,15 @@ from brokernat.pipelines.batch import BatchReport, current_joins
 from brokernat.pipelines.checkpoint.committed import uncommitted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
-from brokernat.pipelines.query import activity, batch_reports, execution, has_ended, query_failure, reported_batch
+from brokernat.pipelines.query import (
+    activity,
+    batch_reports,
+    execution,
+    has_ended,
+    query_failure,
+    reported_batch,
+    stop_query,
+)
 from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
@@ -153,7 +161,7 @@ class EpochRun:
         try:
             self._report_epochs()
         except BaseException:
-            self._query.stop()
+            stop_query(self._query)
             raise
         if ended and (self._stopping.is_set() or not self._ending):
             return False

@@ -37,6 +37,9 @@ _DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 _LOG4J = """\
 rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
+# While no broker answers, it writes thousands of lines a second.
+logger.admin.name = org.apache.kafka.clients.admin.internals.AdminMetadataManager
+logger.admin.level = warn
 appender.file.type = RollingFile
 appender.file.name = file
 appender.file.fileName = {folder}/{file}
@@ -56,6 +59,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # PySpark's launcher would raise the threshold to WARN, regardless of the log configuration.
     "spark.log.level": "INFO",
+    # Only queries of which no batch has to finish are stopped.
+    "spark.sql.streaming.stopTimeout": "5s",
     # With it PySpark requests the origin of each step from the JVM: 60 of 150 ms for the steps of a batch.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # HotSpot does not compile longer methods; with Spark's default a projection of many columns runs interpreted.

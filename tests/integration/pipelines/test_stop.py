@@ -61,3 +61,21 @@ def test_ctrl_c_finishes_the_batch_and_twice_does_not(workplace: Workplace) -> N
     assert "Traceback" not in run.log.read_text()
     assert workplace.offsets() == (1, 0)
     assert len(workplace.read_tags()) == 10
+
+
+def test_ctrl_c_while_the_brokers_of_the_source_are_away(workplace: Workplace) -> None:
+    """No batch runs, so nothing has to be finished."""
+    workplace.write([order(0)])
+    with workplace.running() as run:
+        run.until(lambda: workplace.read_tags(), "the first batch")
+        workplace.world.gateway.stop()
+        try:
+            (log,) = workplace.checkpoint.rglob("spark.log")
+            run.until(lambda: "could not be established" in log.read_text(), "the loss of the brokers")
+            run.signal_group(signal.SIGINT)
+            assert run.process.wait(TIMEOUT) == 130, run.log.read_text()
+        finally:
+            workplace.world.gateway.start()
+        assert "Rebootstrapping" not in log.read_text()
+    assert "the query failed" not in run.log.read_text()
+    assert len(workplace.read_tags()) == 1

@@ -22,8 +22,9 @@ TOO_LARGE = IncompleteError("a record is too large for the sink")
 class Query:
     """A streaming query that is in the middle of so many polls of a batch; it fails where there is an error."""
 
-    def __init__(self, busy: int = 0, error: str | None = None) -> None:
+    def __init__(self, busy: int = 0, error: str | None = None, message: str = "Processing new data") -> None:
         self.busy = busy
+        self.message = message
         self.error = error
         self.stopped_while_busy: bool | None = None
 
@@ -33,9 +34,9 @@ class Query:
         return False
 
     @property
-    def status(self) -> dict[str, bool]:
+    def status(self) -> dict[str, object]:
         self.busy -= 1
-        return {"isTriggerActive": self.busy >= 0}
+        return {"isTriggerActive": self.busy >= 0, "message": self.message}
 
     def stop(self) -> None:
         self.stopped_while_busy = self.busy >= 0
@@ -63,6 +64,12 @@ def test_a_stop_lets_the_batch_end() -> None:
     run.stop()
     assert [run.poll() for _ in range(3)] == [True, True, False]
     assert query.stopped_while_busy is False
+
+
+def test_a_stop_waits_for_no_offsets_of_the_source() -> None:
+    run, _ = run_of(Query(busy=99, message="Getting offsets from KafkaV2[Subscribe[orders]]"))
+    run.stop()
+    assert run.poll() is False
 
 
 def test_a_batch_that_refused_itself_after_a_stop_is_no_failure() -> None:
