@@ -178,8 +178,8 @@ def _found(
 def _agreed_to_login(cluster: Cluster, endpoints: Sequence[Endpoint]) -> bool:
     """Ask the user whether to send the login. Raises ConfigError without a terminal."""
     message = (
-        f"the login of `{cluster.name}` would be sent to {counted(len(endpoints), 'candidate')} that can read it "
-        "and are not verified by a certificate"
+        f"the login of `{cluster.name}` would be sent to {counted(len(endpoints), 'candidate')} without a verified "
+        "certificate, which could read it"
     )
     more = len(endpoints) - _MOST_NAMED
     named = (*map(str, endpoints[:_MOST_NAMED]), *((f"and {more} more",) if more > 0 else ()))

@@ -20,7 +20,7 @@ TABLE = {
     "0": "Done; nothing found at or above `--fail-on`.",
     "1": "Internal error: a bug. The message says what to report.",
     "2": "Wrong usage or configuration, or something that this machine lacks.",
-    "3": "Nothing reachable: no bootstrap server answered `doctor` or `discover`, or no `tunnel` could be opened.",
+    "3": "Nothing reachable: no bootstrap server accepts clients (`doctor`, `discover`), or no `tunnel` can be opened.",
     "4": "Warnings found, only with `--fail-on warning`.",
     "5": "Findings, or a refusal: `doctor`, `map check`, `config check`; `discover` with a node that is not found; "
     "`explain` without a known line; `map translate` of an endpoint without a rule; a failed check of executors; "

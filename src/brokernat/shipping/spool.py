@@ -33,6 +33,7 @@ from brokernat.shipping.folder import SpoolFolder
 from brokernat.shipping.positions import FilePosition
 from brokernat.shipping.status import SettledBlocks, Totals
 from brokernat.shipping.threads import log_later, no_fork
+from brokernat.text import counted
 
 
 class Numbering(NamedTuple):
@@ -140,8 +141,9 @@ class Spool:
                 if found.pending and not redirect:
                     raise OtherDestinationError(self.directory, found.pending, earlier, destination)
                 self.source, self._next = new_numbering()
-                message = "the spool %s was for %s and is now for %s; %d records wait in it"
-                log_later(logging.INFO, message, self.directory, earlier, destination, found.pending)
+                message = "the spool %s was for %s and is now for %s; it holds %s"
+                held = counted(found.pending, "record")
+                log_later(logging.INFO, message, self.directory, earlier, destination, held)
             if destination and earlier is None and found.pending:
                 message = "the spool %s has %d records of a version that stored no destination; "
                 log_later(logging.WARNING, message + "they are sent to %s", self.directory, found.pending, destination)

@@ -12,6 +12,11 @@ from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Eviden
 from brokernat.doctor.host_kinds import address, dialable, is_link_local, is_loopback, neighbours, network
 
 _FEW, _FEW_LISTENERS = 3, 2
+_TO_FILL_IN = "HOST:PORT that can be dialled from here"
+_DISCOVER = (
+    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as ports of a "
+    "gateway"
+)
 _UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 
 
@@ -46,7 +51,12 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """
     if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
         return ()
-    return known_line(evidence, path) or (f"{path.broker.endpoint} = HOST:PORT that can be dialled from here",)
+    return known_line(evidence, path) or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
+
+
+def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
+    """The command that finds what a line leaves to fill in."""
+    return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from brokernat.doctor.checks.advice import (
     any_reached_directly,
     balancer_advice,
     corrected,
+    discover_advice,
     dropped_advice,
     forward_advice,
     host_advice,
@@ -283,7 +284,9 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """
     instead = reached_listeners(evidence)
     # A map that lacks the rule of a node is to be completed.
-    rules = proven_line(evidence, path) if evidence.rules or not instead else known_line(evidence, path)
+    rules = proven_line(evidence, path) if evidence.rules or not instead else ()
+    if not rules and _all_lines_known(evidence):
+        rules = known_line(evidence, path)
     if any_reached_directly(evidence):
         if path.probe is not None and path.probe.dns_error:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
@@ -298,10 +301,17 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
     routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
-    forwards = () if kind else forward_advice(evidence)
+    forwards = () if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
     dropped = dropped_advice(path.probe)
     client = (*instead, *routes, *([kind] if kind else ()), *forwards, *balancer_advice(evidence, rules), *dropped)
     return Remedy(client, () if instead else (broker,), rules)
+
+
+@once
+def _all_lines_known(evidence: Evidence) -> bool:
+    """Whether the evidence proves a rule for every node that accepts no connection at its advertised endpoint."""
+    lost = [each for each in evidence.paths if each.rule is None and each.probe is not None and unreachable(each.probe)]
+    return all(known_line(evidence, each) for each in lost)
 
 
 def _near_name(evidence: Evidence, path: BrokerPath) -> str:

@@ -229,7 +229,9 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
         return
     outcome = getattr(probe, probe.failed or "connect").outcome
-    if outcome in _SLOW:
+    if outcome == "not-tried" and probe.sasl is not None:
+        yield _doubt(probe, _NOT_KNOWN, f"not known: {probe.sasl.detail}")
+    elif outcome in _SLOW:
         yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=_MORE_TIME)
     elif not probe.answers:
         alone = _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))

@@ -69,7 +69,7 @@ _WORDLESS = ("not-tls", "closed", "reset", "silent")
 _FEW_NODES = 50
 """Up to this many nodes the cluster's id is requested on each connection."""
 _RESERVE = 0.05
-_WITHHELD = "nobody agreed to send the login there, where whoever answers could read it"
+_WITHHELD = "no login was sent there, where whoever answers could read it: allow it with `--send-login`"
 
 
 def patience(timeout: float) -> float:

@@ -284,3 +284,13 @@ def test_settings_that_work_elsewhere_are_not_changed_for_one_candidate() -> Non
         broker=(f"this client's settings work at {GATEWAY[1]}: correct the listener or the forward of this one",)
     )
     assert told.hint is None
+
+
+def test_a_candidate_that_got_no_login_is_not_known() -> None:
+    other = replace(RIGHT[2], speaks="kafka", sasl=Login("not-tried", detail="no login was sent"), brokers=None)
+    other = replace(other, identity=None, cluster_id=None)
+    found = discovered(*RIGHT[:2], other)
+    assert [each.message for each in found.findings] == [
+        "not known: 1 candidate does not show which node answers",
+        "not known: no login was sent",
+    ]
