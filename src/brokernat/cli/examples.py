@@ -70,7 +70,8 @@ brokernat render kubectl --cluster hq --output forward.sh
 brokernat render spark --cluster hq --output spark-defaults.conf \\
     --agent-path /opt/brokernat/brokernat-agent.jar
 brokernat render spring --cluster hq --output application-nat.yaml
-brokernat render listeners --brokers 3 --listener 'OUT=gateway:{9092+id}'
+brokernat render listeners --brokers 3 --listener 'IN=kafka-{id}:9092' \\
+    --listener 'OUT=gateway:{9092+id}'
 brokernat render listeners --cluster hq --output 'node-{id}.properties'
 brokernat render compose --listener 'IN=kafka{id}:29092' \\
     --listener OUT=localhost:9092 --output docker-compose.yml

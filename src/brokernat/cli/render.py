@@ -49,7 +49,11 @@ TARGETS: dict[str, tuple[str, tuple[Callable[..., Any], ...]]] = {
 _NAMES = {"advertised": "--listener", "bound": "--bind", "protocols": "--protocol"}
 _DEFAULTS = {"config": DEFAULT_FILE, "brokers": 1, "first_id": 1, "quorum": "combined"}
 _OF_THE_QUORUM = {
-    "combined": ("The controllers' listener keeps its port: set it with `--controller HOST:PORT`.", ""),
+    "combined": (
+        "Each node is taken for a controller, too: if it is a broker alone, add `--quorum separate`.",
+        "The controllers' listener keeps its port: set it with `--controller HOST:PORT`.",
+        "",
+    ),
     "separate": (),
     "zookeeper": (),
 }

@@ -57,10 +57,23 @@ def listeners(plan: ListenersPlan, command: str, node_id: int | None = None, ext
         command: the command line that renders the text again.
         node_id: only this node.
         extra: additional lines of the header.
+
+    Raises:
+        ConfigError: all controllers would be at one endpoint.
     """
+    _require_controllers(plan)
     brokers = [broker for broker in plan.brokers if node_id in (None, broker.node_id)]
     blocks = [f"# node {broker.node_id}\n{_lines(broker_properties(plan, broker))}" for broker in brokers]
     return "\n".join((_LISTENERS_HEADER.comment(_LISTENERS_HEADER.title, (f"Made by `{command}`.",), extra), *blocks))
+
+
+def _require_controllers(plan: ListenersPlan) -> None:
+    controllers = {broker.controller for broker in plan.brokers}
+    if plan.quorum is Quorum.COMBINED and not plan.exists and len(controllers) == 1 < len(plan.brokers):
+        message = f"the controllers of all nodes would be at {plan.brokers[0].controller}"
+        own = "give each its own endpoint, `--controller 'HOST-{id}:PORT'`, or name the brokers' own listener first"
+        hint = f"{own}; controllers without brokers need `--quorum separate`"
+        raise ConfigError(Finding("endpoint-twice", message, hint))
 
 
 def broker_properties(plan: ListenersPlan, broker: PlannedBroker) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from brokernat.errors import ConfigError
 from brokernat.render.broker_files import broker_properties, listeners
 from brokernat.render.listeners_plan import Quorum, Wanted, plan_listeners
 
@@ -44,3 +45,16 @@ def test_controllers_bind_where_all_listeners_do() -> None:
     bound = {"A": "127.0.0.{id}:1", "B": "127.0.0.{id}:2"}
     plan = plan_listeners(Wanted({"A": "h{id}:1", "B": "g{id}:2"}, bound, {}), [1])
     assert "CONTROLLER://127.0.0.1:9093" in broker_properties(plan, plan.brokers[0])["listeners"]
+
+
+def test_controllers_that_would_be_at_one_endpoint_are_refused() -> None:
+    outside = {"OUT": "gateway:{9092+id}"}
+    with pytest.raises(ConfigError, match="the controllers of all nodes would be at gateway:9095") as caught:
+        listeners(plan_listeners(Wanted(outside, {}, {}), range(3)), "x")
+    assert "--controller 'HOST-{id}:PORT'" in str(caught.value)
+    for accepted in (
+        plan_listeners(Wanted(outside, {}, {}, controller="kafka-{id}:9999"), range(3)),
+        plan_listeners(Wanted(outside, {}, {}, quorum=Quorum.SEPARATE), range(3)),
+        plan_listeners(Wanted(outside, {}, {}), range(1)),
+    ):
+        assert "gateway:9092" in listeners(accepted, "x")

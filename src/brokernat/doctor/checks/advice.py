@@ -14,8 +14,8 @@ from brokernat.doctor.host_kinds import address, dialable, is_link_local, is_loo
 _FEW, _FEW_LISTENERS = 3, 2
 _TO_FILL_IN = "HOST:PORT that can be dialled from here"
 _DISCOVER = (
-    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as ports of a "
-    "gateway"
+    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
+    "the ports of a gateway"
 )
 _UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 
