@@ -106,8 +106,14 @@ _PASSWORDS = frozenset(
     }
 )
 
-# Usual names for secrets in serializers and interceptors.
-_LIKE_A_SECRET = re.compile(r"password|secret|passphrase|token|jaas|credential|user\.info")
+SECRET_NAMES = r"password|secret|passphrase|token|jaas|credential|user[.]info|keystore[.]key"  # noqa: S105
+"""A pattern of secrets' names in Kafka, serializers and interceptors; in lower case."""
+_LIKE_A_SECRET = re.compile(SECRET_NAMES, re.IGNORECASE)
+_INSIDE = re.compile(
+    rf"""(?:{SECRET_NAMES})\w*\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"';&]+))|//[^/@:\s]*:([^/@\s]+)@""",
+    re.IGNORECASE,
+)
+"""A secret in a line of JAAS or in a URL: `password="…"`, `//user:password@`."""
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -123,6 +129,17 @@ _ELSEWHERE = {
 def is_secret(name: str) -> bool:
     """Whether a property's value is secret."""
     return name in _PASSWORDS or (name not in NAMES and _LIKE_A_SECRET.search(name) is not None)
+
+
+def secrets_of(properties: Mapping[str, str | Secret | None]) -> tuple[str, ...]:
+    """The secrets of properties or options, for `masked`: whole values, and the passwords in JAAS lines and URLs."""
+    found = []
+    for name, value in properties.items():
+        text = value.reveal() if isinstance(value, Secret) else value or ""
+        if isinstance(value, Secret) or is_secret(name):
+            found += [text, text.partition(":")[2] if name.endswith("user.info") else ""]
+        found += [re.sub(r"\\(.)", r"\1", part) for each in _INSIDE.findall(text) for part in each]
+    return tuple(filter(None, found))
 
 
 def security_protocol(value: str | Secret) -> str | Secret:
