@@ -50,6 +50,15 @@ class Counts:
             dict(Counter(self.causes) + Counter(other.causes)),
         )
 
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(
+            self.received - other.received,
+            self.tags - other.tags,
+            self.dead_letters - other.dead_letters,
+            self.filtered - other.filtered,
+            dict(Counter(self.causes) - Counter(other.causes)),
+        )
+
     def __str__(self) -> str:
         made = f"{counted(self.tags, 'tag')} + {counted(self.dead_letters, 'dead letter')}"
         return f"{self.received} in = {made} + {self.filtered} filtered"
