@@ -63,10 +63,11 @@ class Unseen:
 class KafkaAdmin:
     """One AdminClient; use `open_admin`."""
 
-    def __init__(self, jvm: Any, client: Any, name: str) -> None:
+    def __init__(self, jvm: Any, client: Any, name: str, servers: str = "") -> None:
         self._jvm = jvm
         self._client = client
         self._name = name
+        self._servers = servers
 
     def cluster_id(self) -> str:
         """Kafka's cluster id.
@@ -79,9 +80,12 @@ class KafkaAdmin:
         try:
             return str(self._client.describeCluster().clusterId().get())
         except Py4JJavaError as error:
+            # Kafka's client names its thread if it could not even look up the bootstrap servers.
+            cause, inside = root_cause(error), "AdminClient thread has exited"
+            reason = "" if inside in cause else f": {cause}"
             raise NothingReachableError(
-                f"cluster `{self._name}` does not answer: {root_cause(error)}",
-                hint="`brokernat pipeline check` prints which executor reaches which broker",
+                f"cluster `{self._name}`: no bootstrap server of {self._servers} answers{reason}",
+                hint=f"`brokernat doctor --cluster {self._name}` finds out why",
             ) from None
 
     def round_trip_ms(self) -> float:
@@ -231,8 +235,9 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     except Py4JJavaError as error:
         cause = masked(root_cause(error), *secrets_of(properties))
         message = f"cluster `{name}`: Kafka's client rejects its properties: {cause}"
-        raise ConfigError(Finding("refused-properties", message)) from None
+        hint = f"correct the property in `client:` of cluster `{name}`"
+        raise ConfigError(Finding("refused-properties", message, hint)) from None
     try:
-        yield KafkaAdmin(jvm, client, name)
+        yield KafkaAdmin(jvm, client, name, properties.get("bootstrap.servers", ""))
     finally:
         client.close(jvm.java.time.Duration.ofSeconds(5))
