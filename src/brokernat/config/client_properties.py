@@ -224,7 +224,8 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         return
     if len(given) == 1:
         other = "sasl.password" if given == ["sasl.username"] else "sasl.username"
-        yield Fault(Finding("login-incomplete", f"`{given[0]}` is given without `{other}`"), (given[0],), key=True)
+        problem = Finding("login-incomplete", f"`{given[0]}` is given without `{other}`", f"add `{other}`")
+        yield Fault(problem, (given[0],), key=True)
     mechanism = read.get("sasl.mechanism")
     if "sasl.mechanism" not in written:
         hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"

@@ -87,7 +87,7 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
     existing = [path for path in candidates if path.is_file()]
     if not existing:
         if "/" in word and Path(word).is_dir():
-            raise NotExecutableError(f"`{word}` is a directory")
+            raise NotExecutableError(f"`{word}` is a directory", hint="give the path of a program in it")
         where, hint = ("", "check the path") if "/" in word else (" in the folders of PATH", "give the program's path")
         raise ProgramNotFoundError(f"`{word}` is not found{where}", hint=hint)
     chosen = next((path for path in existing if os.access(path, os.X_OK)), None)

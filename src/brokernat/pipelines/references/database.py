@@ -182,7 +182,8 @@ def driver_jars(section: JdbcReference) -> tuple[Path, ...]:
     try:
         jars = resolve([coordinate], transitive=False)
     except ValueError as error:
-        raise ConfigError(Finding("bad-driver", f"`driver`: {error}")) from None
+        hint = "write `driver: group:artifact:version`, or the name of a class that Spark has"
+        raise ConfigError(Finding("bad-driver", f"`driver`: {error}", hint)) from None
     except MissingToolError as error:
         hint = "or give Spark the jar (`--conf spark.jars=…`) and write the name of its class: `driver: org.x.Driver`"
         raise MissingToolError(f"no driver for {section.table or 'a query'}: {error.message}", hint=hint) from None
