@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import check_schema
 from brokernat.clients.spark import decode as json
-from brokernat.clients.spark.functions import call, check_names, time_zone
+from brokernat.clients.spark.functions import FAULT, call, check_names, time_zone
 from brokernat.config import Cluster, Secret
 from brokernat.config.model import Decode, Encode
 from brokernat.config.model import Registry as RegistrySection
+from brokernat.config.record_schema import quoted
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, VALUE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
