@@ -47,16 +47,17 @@ def read_rules_file(path: Path, unmapped: Unmapped = Unmapped.FAIL) -> AddressMa
             `brokernat.yaml` is refused with the command that writes a rules file from it.
     """
     text = _read(path)
-    found = _YAML.search(text)
-    if found:
-        line = text.count("\n", 0, found.start(1)) + 1
-        hint = (
-            "a rules file has one rule per line: `brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
-        )
-        raise ConfigError(Finding("rules-file-is-yaml", "a rules file is not YAML", hint, Location(str(path), line)))
     try:
         return AddressMap.parse(text, unmapped)
     except ConfigError as error:
+        if found := _YAML.search(text):
+            line = text.count("\n", 0, found.start(1)) + 1
+            hint = (
+                "a rules file has one rule per line: "
+                "`brokernat map export --cluster NAME` writes one from `brokernat.yaml`"
+            )
+            location = Location(str(path), line)
+            raise ConfigError(Finding("rules-file-is-yaml", "a rules file is not YAML", hint, location)) from None
         raise ConfigError(
             *(
                 problem.at(Location(str(path), problem.location.line, problem.location.column))

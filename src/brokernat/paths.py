@@ -139,6 +139,22 @@ def exchange(made: Path, target: Path) -> None:
     sync_names(target.parent)
 
 
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A path beside `target` for a new file, which replaces `target` durably at the end of the block.
+
+    Raises:
+        OSError: it cannot be written; `target` is as it was, and the new file is removed.
+    """
+    new = target.with_name(f".brokernat-{os.urandom(8).hex()}")
+    try:
+        yield new
+        exchange(new, target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
 def sync(path: Path) -> None:
     """Sync a file, or a folder with its content, to the disk.
 

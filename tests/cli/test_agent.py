@@ -29,4 +29,4 @@ def test_a_copy_replaces_an_older_one(run: Run, folder: Path) -> None:
     (folder / "brokernat-agent.jar").write_bytes(b"older")
     run("agent", "--copy-to", ".")
     assert (folder / "brokernat-agent.jar").read_bytes() == b"jar"
-    assert not list(folder.glob("*.partial"))
+    assert not list(folder.glob(".brokernat-*"))

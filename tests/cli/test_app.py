@@ -18,7 +18,7 @@ from brokernat.errors import BrokernatError, Finding, IncompleteError, NothingRe
 Run = Callable[..., str]
 
 
-@pytest.mark.parametrize("line", ["nothing", "--nothing", "map", "map tranlsate", "config check extra"])
+@pytest.mark.parametrize("line", ["nothing", "--nothing", "map", "map tranlsate", "config schema extra"])
 def test_usage_errors(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
     assert run(*line.split()) == snapshot
 

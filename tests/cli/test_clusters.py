@@ -27,7 +27,8 @@ def test_kafkas_own_file_is_read_and_its_problems_are_reported_before_anything_i
         "exit 2\n--- stdout\n--- stderr\n"
         "error: `security.protocol` is `SASL_SLL`, which is not a Kafka protocol: client.properties line 1\n\n"
         "hint: did you mean `SASL_SSL`? allowed: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL\n\n"
-        "error: `sasl.username` is given without `sasl.password`: client.properties line 3\n\n2 problems\n"
+        "error: `sasl.username` is given without `sasl.password`: client.properties line 3\n\n"
+        "hint: add `sasl.password`\n\n2 problems\n"
     )
 
 

@@ -81,3 +81,28 @@ def test_schema(run: Run) -> None:
     out = run("config", "schema").partition("--- stdout\n")[2].partition("--- stderr\n")[0]
     assert out == json_schema()
     assert json.loads(out)["title"] == "brokernat.yaml"
+
+
+def test_errors_and_warnings_of_a_file_come_together(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
+    text = DOUBTFUL.format("a=b, a:1=b")
+    (folder / "bad.yaml").write_text(text + "      sasl.usrname: me\n")
+    assert run("config", "check", "bad.yaml") == snapshot
+    assert run("config", "check", "bad.yaml", "--format", "json") == snapshot
+
+
+def test_the_file_is_an_argument_or_an_option(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "good.yaml").write_text("clusters: {hq: {bootstrap_servers: 'gw:1'}}\n")
+    monkeypatch.setenv("BROKERNAT_CONFIG", "missing.yaml")
+    printed = run("config", "check", "good.yaml")
+    assert printed == run("config", "check", "--config", "good.yaml")
+    assert printed.startswith("exit 0\n")
+    assert "`none.yaml` (the argument)" in run("config", "check", "none.yaml")
+    assert "give the file once" in run("config", "check", "good.yaml", "--config", "good.yaml")
+
+
+def test_two_topics_with_one_spool(run: Run, folder: Path) -> None:
+    sections = "shipping: {a: {cluster: hq, topic: a, spool: s}, b: {cluster: hq, topic: b, spool: ./s}}\n"
+    (folder / "brokernat.yaml").write_text("clusters: {hq: {bootstrap_servers: 'gw:1'}}\n" + sections)
+    printed = run("config", "check")
+    assert printed.startswith("exit 2\n")
+    assert "error: `./s` is the spool of `a`, too" in printed

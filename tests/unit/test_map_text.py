@@ -33,6 +33,12 @@ def test_yaml_is_recognised(tmp_path: Path, text: str) -> None:
     assert "brokernat map export" in str(problem.hint)
 
 
+def test_a_rule_that_begins_like_yaml_is_a_rule(tmp_path: Path) -> None:
+    file = tmp_path / "rules"
+    file.write_text("clusters:9092 = 10.0.0.1:9093\n")
+    assert len(map_from_property(f"file:{file}").rules) == 1
+
+
 def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "rules"
     file.write_text("a:1=b:1\nc:1=d:1")

@@ -19,6 +19,7 @@ from brokernat.paths import (
     exchange,
     private_temporary_dir,
     reading,
+    replacing,
     state_dir,
     writing,
 )
@@ -244,3 +245,22 @@ def test_an_fsync_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: 
     with pytest.raises(OSError, match="No space left"):
         exchange(tmp_path / "new", tmp_path / "old")
     assert (tmp_path / "old").read_text() == "old"
+
+
+def _write_half(new: Path) -> None:
+    new.write_text("half")
+    raise IsADirectoryError
+
+
+def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
+    """Two programs that write one file at once do not write into the same new file."""
+    target = tmp_path / "file"
+    with replacing(target) as one, replacing(target) as other:
+        assert one != other
+        one.write_text("first")
+        other.write_text("second")
+    assert target.read_text() == "first"
+    with pytest.raises(IsADirectoryError), replacing(target) as new:
+        _write_half(new)
+    assert target.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [target]

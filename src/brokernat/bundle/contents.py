@@ -147,15 +147,31 @@ def install(folder: Path) -> Installed:
     """
     files = manifest.verify(folder)
     made = Description.read(folder)
+    # Without these marks the first start would request combinations from a repository that the collector could not get,
+    # either.
+    unavailable = _unavailable(made, folder)
     target = cache_dir() / "artifacts"
     # A bundle without Spark has no jars, and copying may drop an empty folder.
     names = sorted(directory.name for directory in (folder / "artifacts").glob("*"))
     for name in names:
         if not (target / name).is_dir():
             create_directory(target / name, partial(manifest.copy, folder, files, f"artifacts/{name}"))
-    if made.pyspark and made.connector:
-        known = candidates(release_of(made.pyspark))
-        # Otherwise the first start would request combinations from a repository that the collector could not get,
-        # either.
-        never_ask_for(known[: known.index(Combination(*made.connector))])
+    if unavailable:
+        never_ask_for(unavailable)
     return Installed(target, tuple(names))
+
+
+def _unavailable(made: Description, folder: Path) -> Sequence[Combination]:
+    """The combinations that this version prefers to the bundle's.
+
+    Raises:
+        ConfigError: this version does not use the bundle's combination.
+    """
+    if not made.pyspark or not made.connector:
+        return ()
+    known = candidates(release_of(made.pyspark))
+    try:
+        return known[: known.index(Combination(*made.connector))]
+    except (ValueError, TypeError):
+        message = f"`{folder}` was collected by brokernat {made.brokernat}: {brokernat.__version__} uses other jars"
+        raise ConfigError(Finding("other-version", message, "collect it again with this version")) from None

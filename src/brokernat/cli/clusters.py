@@ -204,6 +204,8 @@ def config_origin() -> str:
     context: click.Context | None = click.get_current_context()
     while context is not None:
         # A group may also have the option, before the command's name.
+        if context.params.get("named_file") is not None:
+            return "the argument"
         source = context.get_parameter_source("config_file")
         if source is ParameterSource.COMMANDLINE:
             return "from `--config`"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import config_origin_named, load_config
-from brokernat.cli.options import Group, config_option, fail_on_option, format_option
+from brokernat.cli.options import PATH, Group, config_option, fail_on_option, format_option
 from brokernat.config import Config
 from brokernat.errors import ConfigError, Finding
 from brokernat.paths import writing
@@ -44,21 +46,29 @@ def config() -> None:
 @fail_on_option
 @format_option
 @click.option("--skip-secrets", is_flag=True, help="Do not resolve ${env:NAME} and ${file:PATH}.")
-def check(config_file: Path, fail_on: str, output: str, skip_secrets: bool) -> int:
-    """Report every problem of the file at once."""
+@click.argument("named_file", metavar="[FILE]", type=PATH, required=False)
+def check(config_file: Path, named_file: Path | None, fail_on: str, output: str, skip_secrets: bool) -> int:
+    """Report every problem of the file at once. FILE is the same as `--config FILE`."""
     from brokernat.config.checks import check_schema_files, lint_config
     from brokernat.config.load import read_document
 
+    if named_file is not None:
+        if click.get_current_context().get_parameter_source("config_file") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("give the file once: as FILE or with `--config`")
+        config_file = named_file
     try:
         loaded = load_config(config_file, resolve_secrets=not skip_secrets)
         document = read_document(config_file)
         if problems := list(check_schema_files(loaded.pipelines, document)):
             raise ConfigError(*problems)
     except ConfigError as error:
+        problems = [*error.problems]
+        with suppress(ConfigError):
+            problems += lint_config({}, read_document(config_file))
         if output == "json":
-            console.json_data(_config_json(config_file, error.problems))
+            console.json_data(_config_json(config_file, problems))
             return error.exit_code
-        raise
+        raise ConfigError(*problems) from None
     found = list(lint_config(loaded.clusters, document))
     if output == "json":
         console.json_data(_config_json(config_file, found))

@@ -12,7 +12,6 @@ import difflib
 import errno
 import fcntl
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +23,7 @@ import click
 from brokernat.cli import console
 from brokernat.cli.options import PATH
 from brokernat.errors import ConfigError, Finding
-from brokernat.paths import exchange, reading
+from brokernat.paths import reading, replacing
 
 _BOM = "\ufeff"
 _DEVICES = ("/dev/", "/proc/")
@@ -102,10 +101,10 @@ def _exchange(target: Path, data: bytes) -> None:
     before = target.stat() if target.exists() else None
     if before is not None and not os.access(target, os.W_OK):
         raise PermissionError(None, "it is not writable")
-    new = target.with_name(f".brokernat-{secrets.token_hex(8)}")
-    # The new file never has wider permissions than the old one.
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if before is None else 0o600)
-    try:
+    with replacing(target) as new:
+        # The new file never has wider permissions than the old one.
+        mode = 0o666 if before is None else 0o600
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(descriptor, "wb") as opened:
             opened.write(data)
             opened.flush()
@@ -113,10 +112,6 @@ def _exchange(target: Path, data: bytes) -> None:
                 with suppress(PermissionError):
                     os.fchown(descriptor, before.st_uid, before.st_gid)
                 os.fchmod(descriptor, before.st_mode & 0o7777)
-        exchange(new, target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
 
 
 def _unwritable_error(file: Path, error: OSError | RuntimeError) -> ConfigError:

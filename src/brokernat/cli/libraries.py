@@ -9,7 +9,7 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.options import PATH, format_option
-from brokernat.paths import exchange, writing
+from brokernat.paths import replacing, writing
 
 
 @click.command()
@@ -97,9 +97,8 @@ def copy_into(folder: Path, file: Path) -> Path:
         ConfigError: code `file-unwritable`.
     """
     target = folder / file.name
-    partial = target.with_name(f"{file.name}.partial")
     with writing(target, moved_by="`--copy-to DIR`"):
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, partial)
-        exchange(partial, target)
+        with replacing(target) as new:
+            shutil.copyfile(file, new)
     return target

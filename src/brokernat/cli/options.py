@@ -16,12 +16,12 @@ from brokernat.errors import ConfigError
 from brokernat.text import size_in_bytes
 
 
-class _Seconds(click.FloatRange):
-    """A number in a range; refuses `nan`, which click accepts in every range."""
+class Seconds(click.FloatRange):
+    """A number in a range; refuses `nan`, which click accepts in every range, and `inf`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         seconds = super().convert(value, param, ctx)
-        return self.fail(f"`{value}` is not a number of seconds", param, ctx) if math.isnan(seconds) else seconds
+        return seconds if math.isfinite(seconds) else self.fail(f"`{value}` is not a number of seconds", param, ctx)
 
 
 class _Endpoint(click.ParamType[Endpoint]):
@@ -66,7 +66,7 @@ DEFAULT_FILE: Final = "brokernat.yaml"
 ENDPOINT: Final = _Endpoint(Endpoint.parse)
 LISTEN_ENDPOINT: Final = _Endpoint(listen_endpoint)
 """`HOST:PORT`, or a port of 127.0.0.1."""
-SECONDS: Final = _Seconds(1, 600)
+SECONDS: Final = Seconds(1, 600)
 """For options that bound the time of probes."""
 
 CONFIG_VARIABLE: Final = "BROKERNAT_CONFIG"

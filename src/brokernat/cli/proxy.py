@@ -17,7 +17,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import HintedUsageError
-from brokernat.cli.options import ENDPOINT, PATH, Size
+from brokernat.cli.options import ENDPOINT, PATH, Seconds, Size
 from brokernat.config import Cluster
 from brokernat.proxy.metrics import Counters, metrics_socket
 from brokernat.proxy.server import Limits, Proxy, Settings
@@ -59,7 +59,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--handshake-timeout",
         "handshake",
         metavar="SECONDS",
-        type=click.FloatRange(0.1),
+        type=Seconds(0.1),
         default=defaults.handshake,
         show_default=True,
         help="Time until the first request.",
@@ -68,7 +68,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--idle-timeout",
         "idle",
         metavar="SECONDS",
-        type=click.FloatRange(1),
+        type=Seconds(1),
         default=defaults.idle,
         show_default=True,
         help="Time without a byte.",
@@ -77,7 +77,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--drain-timeout",
         "drain",
         metavar="SECONDS",
-        type=click.FloatRange(0),
+        type=Seconds(0),
         default=defaults.drain,
         show_default=True,
         help="Time for requests in flight after SIGTERM.",

@@ -17,6 +17,7 @@ import click
 from click.core import ParameterSource
 
 from brokernat.cli import console
+from brokernat.cli.options import Seconds
 from brokernat.clients.spark import Proof
 from brokernat.config import Cluster
 from brokernat.doctor.evidence import Evidence
@@ -37,7 +38,7 @@ _SPARK_OPTIONS = [
     click.option("--agent-path", metavar="JAR", help="The agent jar's absolute path on every host with an executor."),
     click.option(
         "--proof-timeout",
-        type=float,
+        type=Seconds(0, min_open=True),
         default=60.0,
         show_default=True,
         help="Seconds that all executors have to answer.",

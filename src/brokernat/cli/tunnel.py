@@ -23,8 +23,10 @@ from brokernat.cli.exec import ProgramCommand, report_notes
 from brokernat.cli.options import SECONDS, format_option
 from brokernat.cli.signals import sigterm_as_interrupt
 from brokernat.config import Cluster
-from brokernat.config.model import KubectlSection, TunnelSection
-from brokernat.errors import ConfigError
+from brokernat.config.document import Document
+from brokernat.config.model import TunnelSection
+from brokernat.config.problems import translate
+from brokernat.errors import ConfigError, Location
 from brokernat.tunnel import Tunnel
 
 _PROXY = "127.0.0.1:19092"
@@ -86,7 +88,7 @@ def tunnel(
         raise click.UsageError("`--login` needs `--proxy`")
     ways = {
         "ssh": ssh,
-        "kubectl": KubectlSection(namespace=namespace, context=context) if kubectl else None,
+        "kubectl": {"namespace": namespace, "context": context} if kubectl else None,
         "via": via,
     }
     cluster = _with_tunnel(cluster_source.cluster(), {way: value for way, value in ways.items() if value}, also)
@@ -128,8 +130,8 @@ def _with_tunnel(cluster: Cluster, way: Mapping[str, Any], also: Sequence[str]) 
     try:
         return replace(cluster, tunnel=TunnelSection.model_validate(given))
     except ValidationError as error:
-        faults = [fault for each in error.errors() for fault in each.get("ctx", {}).get("faults", ())]
-        raise ConfigError(*(fault.problem for fault in faults)) from None
+        problems = translate(error.errors(include_url=False), Document(""), TunnelSection)
+        raise ConfigError(*(problem.at(Location()) for problem in problems)) from None
 
 
 def _stay(opened: Tunnel, output: str) -> NoReturn:

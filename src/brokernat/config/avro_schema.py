@@ -197,4 +197,5 @@ def _decimal(declared: Mapping[str, Any], label: str) -> str:
 
 
 def _no_schema(what: str) -> ConfigError:
-    return ConfigError(Finding("bad-schema", f"invalid Avro schema: {what}"))
+    hint = 'a schema is `{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}`'
+    return ConfigError(Finding("bad-schema", f"invalid Avro schema: {what}", hint))

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from os.path import normpath
+from pathlib import Path as FilePath
 
 from brokernat.address import AddressMap, lint
 from brokernat.config.client_properties import LOGIN_NAMES, NAMES, instead_of, is_secret
@@ -100,6 +102,18 @@ def _topics_differ(document: Document) -> Iterator[Finding]:
                 )
 
 
+def _spools_differ(document: Document) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for name in document.section("shipping"):
+        spool, path = document.section("shipping", name).get("spool"), ("shipping", name, "spool")
+        if isinstance(spool, str):
+            folder = normpath(FilePath(document.source).absolute().parent / spool)
+            other = first.setdefault(folder, name)
+            if other != name:
+                message = f"`{spool}` is the spool of `{other}`, too"
+                yield Finding("same-spool", message, "give each topic its own folder", document.locate(path))
+
+
 def _options_fit_the_mode(document: Document) -> Iterator[Finding]:
     for name in document.section("pipelines"):
         pipeline = document.section("pipelines", name)
@@ -135,6 +149,7 @@ _CHECKS = (
     _clusters_exist,
     _references_exist,
     _topics_differ,
+    _spools_differ,
     _options_fit_the_mode,
 )
 
@@ -166,16 +181,17 @@ _NEAR = 0.85  # `sasl.mechanisms` is near `sasl.mechanism`; `my.ssl.provider` is
 
 
 def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator[Finding]:
-    """All warnings about a file that loaded."""
-    for name, cluster in clusters.items():
-        if cluster.address_map is not None:
+    """All warnings about a file. If it did not load, `clusters` is empty, and the rules are not checked."""
+    for name in document.section("clusters"):
+        cluster, section = clusters.get(name), document.section("clusters", name)
+        if cluster is not None and cluster.address_map is not None:
             yield from _rules(cluster, cluster.address_map, document)
-        elif "unmapped" in document.section("clusters", name):
+        elif "unmapped" in section and not {"address_map", "broker_nat"} & section.keys():
             message = "`unmapped` has no effect without `address_map`"
             location = document.locate(("clusters", name, "unmapped"), key=True)
             yield Finding("unmapped-without-map", message, location=location, severity=Severity.WARNING)
         yield from (replace(each, severity=Severity.WARNING) for each in _client(name, document))
-    yield from (replace(each, severity=Severity.WARNING) for each in _databases(document))
+    yield from (replace(each, severity=Severity.WARNING) for each in _of_pipelines(document))
 
 
 def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Iterator[Finding]:
@@ -203,15 +219,20 @@ def _client(cluster: str, document: Document) -> Iterator[Finding]:
         yield Finding("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)
 
 
-def _databases(document: Document) -> Iterator[Finding]:
+def _of_pipelines(document: Document) -> Iterator[Finding]:
+    """Secrets of registries and databases in plain text."""
     for name in document.section("pipelines"):
-        for reference in document.section("pipelines", name, "references"):
-            place = ("pipelines", name, "references", reference, "jdbc")
-            jdbc = document.section(*place)
-            yield from _in_plain((*place, "password"), jdbc.get("password"), document)
-            for option, value in document.section(*place, "options").items():
-                if is_secret(option):
-                    yield from _in_plain((*place, "options", option), value, document)
+        pipeline = ("pipelines", name)
+        registries: list[Path] = [(*pipeline, "decode"), (*pipeline, "sink", "encode")]
+        options: list[Path] = []
+        for reference in document.section(*pipeline, "references"):
+            place = (*pipeline, "references", reference)
+            registries.append((*place, "kafka", "decode"))
+            options += [(*place, "jdbc"), (*place, "jdbc", "options")]
+        for path in (*((*each, "registry", "client") for each in registries), *options):
+            for key, value in document.section(*path).items():
+                if is_secret(key):
+                    yield from _in_plain((*path, key), value, document)
 
 
 def _in_plain(path: Path, value: Value, document: Document) -> Iterator[Finding]:

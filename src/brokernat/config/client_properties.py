@@ -106,8 +106,14 @@ _PASSWORDS = frozenset(
     }
 )
 
-# Usual names for secrets in serializers and interceptors.
-_LIKE_A_SECRET = re.compile(r"password|secret|passphrase|token|jaas|credential|user\.info")
+SECRET_NAMES = r"password|secret|passphrase|token|jaas|credential|user[.]info|keystore[.]key"  # noqa: S105
+"""A pattern of secrets' names in Kafka, serializers and interceptors; in lower case."""
+_LIKE_A_SECRET = re.compile(SECRET_NAMES, re.IGNORECASE)
+_INSIDE = re.compile(
+    rf"""(?:{SECRET_NAMES})\w*\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s"';&]+))|//[^/@:\s]*:([^/@\s]+)@""",
+    re.IGNORECASE,
+)
+"""A secret in a line of JAAS or in a URL: `password="…"`, `//user:password@`."""
 LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -123,6 +129,17 @@ _ELSEWHERE = {
 def is_secret(name: str) -> bool:
     """Whether a property's value is secret."""
     return name in _PASSWORDS or (name not in NAMES and _LIKE_A_SECRET.search(name) is not None)
+
+
+def secrets_of(properties: Mapping[str, str | Secret | None]) -> tuple[str, ...]:
+    """The secrets of properties or options, for `masked`: whole values, and the passwords in JAAS lines and URLs."""
+    found = []
+    for name, value in properties.items():
+        text = value.reveal() if isinstance(value, Secret) else value or ""
+        if isinstance(value, Secret) or is_secret(name):
+            found += [text, text.partition(":")[2] if name.endswith("user.info") else ""]
+        found += [re.sub(r"\\(.)", r"\1", part) for each in _INSIDE.findall(text) for part in each]
+    return tuple(filter(None, found))
 
 
 def security_protocol(value: str | Secret) -> str | Secret:
@@ -207,7 +224,8 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         return
     if len(given) == 1:
         other = "sasl.password" if given == ["sasl.username"] else "sasl.username"
-        yield Fault(Finding("login-incomplete", f"`{given[0]}` is given without `{other}`"), (given[0],), key=True)
+        problem = Finding("login-incomplete", f"`{given[0]}` is given without `{other}`", f"add `{other}`")
+        yield Fault(problem, (given[0],), key=True)
     mechanism = read.get("sasl.mechanism")
     if "sasl.mechanism" not in written:
         hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"

@@ -162,7 +162,8 @@ def _section(text: str, cluster: str, source: str) -> MappingNode:
         found = node.value if isinstance(node, MappingNode) else []
         key, node = next(((key, value) for key, value in found if key.value == name), (None, None))
         if key is None:
-            raise ConfigError(Finding("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`"))
+            hint = "write one of the names below `clusters:`, or add a section"
+            raise ConfigError(Finding("unknown-cluster", f"there is no cluster `{cluster}` in `{source}`", hint))
         if not isinstance(node, MappingNode) or node.flow_style or node.start_mark.index < key.end_mark.index:
             raise _refusal(source, cluster, f"`{name}` is not a mapping with one line per key")
     assert isinstance(node, MappingNode)  # noqa: S101

@@ -118,7 +118,7 @@ def _secret_text(value: object, info: ValidationInfo) -> str | Secret:
         return value
     value = _option(value)
     if not isinstance(value, str) or not value:
-        raise faults([Fault(Finding("wrong-type", "it must be non-empty text"))])
+        raise faults([Fault(Finding("wrong-type", "it must be non-empty text", "write `'TEXT'` or `${env:NAME}`"))])
     references: References = (info.context or {}).get("references") or References()
     try:
         return references.expand(value)

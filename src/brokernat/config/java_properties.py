@@ -1,4 +1,4 @@
-"""Parses a Java properties file as `java.util.Properties.load` does; pure.
+"""Parses a Java properties file as `java.util.Properties.load` does, and escapes its texts as `store` does; pure.
 
 Java's syntax is more than `name=value`: the name ends at the first unescaped `=`, `:` or blank; an odd number of
 backslashes at its end continues a line; blanks before the value are ignored and blanks after it are kept. Java uses the
@@ -93,3 +93,19 @@ def _unescaped(text: str, location: Location) -> str:
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _CONTROL.get(escape, escape)
 
     return _ESCAPED.sub(meant, text)
+
+
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+
+
+def escaped(text: str, *, key: bool = False) -> str:
+    """A value, or a name with `key`, as in ISO 8859-1 with `\\uXXXX` in UTF-16 units."""
+    result = "".join(_ESCAPES.get(char) or (char if " " <= char <= "~" else _utf16(char)) for char in text)
+    if key:
+        return re.sub(r"([ :=#!])", r"\\\1", result)
+    return f"\\{result}" if result.startswith(" ") else result
+
+
+def _utf16(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

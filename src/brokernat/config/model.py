@@ -262,8 +262,9 @@ _TAKEN = {
 
 
 def _without_registry(given: AbstractSet[str]) -> list[Fault]:
+    hint = "add `registry: {url: 'http://HOST:8081'}`, or remove it"
     return [
-        Fault(Finding("no-registry", f"`{key}` has no effect without a `registry`"), (key,), key=True)
+        Fault(Finding("no-registry", f"`{key}` has no effect without a `registry`", hint), (key,), key=True)
         for key in sorted(given & {"subject", "on_unknown_schema", "register"})
     ]
 

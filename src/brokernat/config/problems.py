@@ -106,16 +106,16 @@ def _from_pydantic(error: ErrorDetails, path: Path) -> Finding:
     name = next((step for step in reversed(path) if isinstance(step, str)), "the file")
     context = error.get("ctx", {})
     if kind == "missing":
-        return Finding("missing", f"`{name}` is missing")
+        return Finding("missing", f"`{name}` is missing", f"add `{name}:`")
     if kind == "literal_error":
         return _not_a_choice(name, value, context["expected"])
     if kind in _TYPES:
         message = f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}"
         return Finding("wrong-type", message, _type_hint(kind, value))
     if kind in ("too_short", "string_too_short"):
-        return Finding("empty", f"`{name}` is empty")
+        return Finding("empty", f"`{name}` is empty", "write a value, or leave it out where it is optional")
     if kind == "greater_than":
-        return Finding("too-small", f"`{name}` must be greater than {context['gt']}")
+        return Finding("too-small", f"`{name}` must be greater than {context['gt']}", "write a larger number")
     return Finding(kind.replace("_", "-"), f"`{name}`: {error['msg']}")
 
 

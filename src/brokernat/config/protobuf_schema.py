@@ -70,7 +70,8 @@ def read_protobuf_schema(path: str, message: str | None) -> RecordSchema:
             raise DecodeError
         columns = _Columns(files)
     except (DecodeError, UnicodeDecodeError):
-        raise _no_schema("it is not what `protoc --descriptor_set_out` writes") from None
+        hint = "write it with `protoc --include_imports --descriptor_set_out=FILE`"
+        raise _no_schema("it is not what `protoc --descriptor_set_out` writes", hint) from None
     for file in files.file:
         file.ClearField("source_code_info")
     descriptors = base64.b64encode(files.SerializeToString()).decode()
@@ -102,7 +103,8 @@ class _Columns:
         """Only the parts of the files that define the columns."""
         for file in files.file:
             if file.syntax == "editions":
-                raise _no_schema(f"`{file.name}` has an edition; only proto2 and proto3 are supported")
+                hint = 'write `syntax = "proto3";` in place of the edition'
+                raise _no_schema(f"`{file.name}` has an edition; only proto2 and proto3 are supported", hint)
             scope = f"{file.package}." if file.package else ""
             self._last = [scope + each.name for each in file.message_type]
             for each in file.message_type:
@@ -139,7 +141,7 @@ class _Columns:
         if refused:
             raise ConfigError(*refused)
         if not columns:
-            raise _no_schema(f"message `{message}` has no fields")
+            raise _no_schema(f"message `{message}` has no fields", "choose one with fields: `message: package.Name`")
         return ", ".join(columns)
 
     def _member(self, field: FieldDescriptorProto, is_proto3: bool, label: str, inside: tuple[str, ...]) -> str:
@@ -182,5 +184,5 @@ class _Columns:
         return f"STRUCT<{', '.join(members)}>"
 
 
-def _no_schema(what: str) -> ConfigError:
-    return ConfigError(Finding("bad-schema", f"invalid Protobuf schema: {what}"))
+def _no_schema(what: str, hint: str) -> ConfigError:
+    return ConfigError(Finding("bad-schema", f"invalid Protobuf schema: {what}", hint))

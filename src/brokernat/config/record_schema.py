@@ -28,5 +28,5 @@ class UnreadableTypeError(Exception):
 
 
 def quoted(name: str) -> str:
-    """A name, quoted for DDL."""
+    """A name for Spark's DDL and expressions: a dot in it is part of the name, not an access to a field."""
     return "`" + name.replace("`", "``") + "`"

@@ -23,7 +23,11 @@ from brokernat.paths import expanded_home, reading
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _SOURCES = ("env", "file")
 _BASE64 = {"+": r"(?:[+-]|%2[Bb])", "/": r"(?:[/_]|%2[Ff])"}
+_BASE64_TEXT = re.compile(r"(?:[A-Za-z0-9+/_=-]|%2[BbFf]|%3[Dd])*")
+_BASE64_REVERSED = re.compile(r"(?:[BbFf]2%|[Dd]3%|[A-Za-z0-9+/_=-])*")
 _SHORTEST_CORE = 3
+_ESCAPES = r"\\{1,31}"
+"""The backslashes of an escape that was itself escaped up to four times; the limit bounds the time for many of them."""
 _ENTITIES = {**{number: (name,) for number, name in codepoint2name.items()}, ord("'"): ("apos",)}
 
 
@@ -75,11 +79,11 @@ def masked(text: str, *secrets: str) -> str:
 
     It finds the secret in any letter case, with escaped characters (percent, HTML, backslash), in hexadecimal, and
     inside base64, such as PLAIN's `NUL user NUL password` or HTTP's `user:password`. The longest secret comes first:
-    a user name may be the beginning of the password.
+    a user name may be the beginning of the password. The time is proportional to the length of the text.
     """
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        for pattern in (_spelt(secret), _in_hexadecimal(secret), _in_base64(secret)):
-            text = pattern.sub("***", text)
+        text = _in_hexadecimal(secret).sub("***", _spelt(secret).sub("***", text))
+        text = _without_base64(text, secret)
     return text
 
 
@@ -88,13 +92,15 @@ def _spelt(secret: str) -> re.Pattern[str]:
 
     def character(one: str) -> str:
         number = ord(one)
-        forms = [re.escape(one), rf"\\*{re.escape(one)}", "".join(f"%{byte:02x}" for byte in one.encode())]
-        forms += [rf"\\+u0*{number:x}", rf"\\+u\{{0*{number:x}\}}", rf"&\#0*{number};", rf"&\#x0*{number:x};"]
-        forms += ["".join(rf"\\+x{byte:02x}" for byte in one.encode()), rf"\\+x{number:02x}"]
+        forms = [re.escape(one), "".join(f"%{byte:02x}" for byte in one.encode())]
+        forms += [_ESCAPES + (re.escape(one) if one != "\\" else r"(?!\\)")]
+        forms += [rf"{_ESCAPES}u0*{number:x}", rf"{_ESCAPES}u\{{0*{number:x}\}}", rf"{_ESCAPES}x{number:02x}"]
+        forms += ["".join(rf"{_ESCAPES}x{byte:02x}" for byte in one.encode())]
+        forms += [rf"&\#0*{number};", rf"&\#x0*{number:x};"]
         forms += [r"\+"] * (one == " ") + [f"&{name};" for name in _ENTITIES.get(number, ())]
         if number > 0xFFFF:
             high, low = divmod(number - 0x10000, 0x400)
-            forms.append(rf"\\+u{0xD800 + high:x}\\+u{0xDC00 + low:x}")
+            forms.append(rf"{_ESCAPES}u{0xD800 + high:x}{_ESCAPES}u{0xDC00 + low:x}")
         return f"(?:{'|'.join(forms)})"
 
     return re.compile("".join(map(character, secret)), re.IGNORECASE)
@@ -104,18 +110,33 @@ def _in_hexadecimal(secret: str) -> re.Pattern[str]:
     return re.compile(r"[\s:,-]*(?:0x)?".join(f"{byte:02x}" for byte in secret.encode()), re.IGNORECASE)
 
 
-def _in_base64(secret: str) -> re.Pattern[str]:
+def _without_base64(text: str, secret: str) -> str:
     """Masks the whole base64 text, because the letters beside the secret would reveal its first and last bits."""
+    parts, end = [], 0
+    for found in _in_base64(secret).finditer(text):
+        first, last = found.span(1)
+        if last <= end:
+            continue
+        if first >= end:
+            before = text[end:first]
+            letters = _BASE64_REVERSED.match(before[::-1])
+            parts += [before[: len(before) - (letters.end() if letters else 0)], "***"]
+        rest = _BASE64_TEXT.match(text, last)
+        end = rest.end() if rest else last
+    return "".join(parts) + text[end:]
+
+
+def _in_base64(secret: str) -> re.Pattern[str]:
+    """A pattern of the letters that depend on the secret alone, and not on the bytes around it; group 1 are they."""
     data = secret.encode()
     cores = []
     for before in range(3):
-        # Letters that depend on the secret alone, and not on the bytes around it.
         first, end = -(-before * 8 // 6), (before + len(data)) * 8 // 6
         core = base64.b64encode(bytes(before) + data + bytes(3)).decode()[first:end]
         if len(core) >= _SHORTEST_CORE:
             cores.append(r"\s*".join(_BASE64.get(letter, letter) for letter in core))
-    letters = r"(?:[A-Za-z0-9+/_=-]|%2[BbFf]|%3[Dd])*"
-    return re.compile(f"{letters}(?:{'|'.join(cores) or '(?!)'}){letters}")
+    # A lookahead, because two of them may overlap.
+    return re.compile(f"(?=({'|'.join(cores) or '(?!)'}))")
 
 
 @dataclass(frozen=True, slots=True)

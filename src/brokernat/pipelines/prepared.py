@@ -255,7 +255,7 @@ def parse_schema(ddl: str, place: str = "decode.schema") -> StructType:
         # `StructType.fromDDL` of Spark 4 calls this function.
         schema = _parse_datatype_string(ddl)
     except PySparkException as error:
-        message = f"{place}: {root_cause(error)}"
+        message = f"{place} `{ddl}`: {root_cause(error)}"
         raise ConfigError(Finding("bad-schema", message, "for example `id STRING, amount DOUBLE`")) from None
     if not isinstance(schema, StructType):
         raise ConfigError(Finding("bad-schema", f"{place}: `{ddl}` is a type, not a list of columns"))

@@ -11,6 +11,7 @@ from typing import Any
 _LIMIT = 600
 _DEPTH = 50
 _PREFIX = re.compile(r"^(?:[\w$]+\.)+(?=[A-Z][\w$]*(?:Exception|Error)\b)")
+_NO_MESSAGE = re.compile(r"(?:Exception|Error):$")
 _PYTHON = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Warning)\b.*", re.MULTILINE)
 
 
@@ -41,5 +42,7 @@ def _of_throwable(throwable: Any) -> str:
 
 
 def _one_line(text: str) -> str:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return _PREFIX.sub("", first.strip())[:_LIMIT]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    # The message of a Spark exception may begin with an empty line.
+    first = " ".join(lines[: 2 if _NO_MESSAGE.search(lines[0]) else 1]) if lines else ""
+    return _PREFIX.sub("", first)[:_LIMIT]

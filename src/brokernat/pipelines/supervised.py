@@ -47,11 +47,15 @@ _LEADER_CHECK_SECONDS = 30.0
 
 @dataclass
 class DeadLetterLimit:
-    """The maximum share of dead letters in the last `records` records, counted in whole batches."""
+    """The maximum share of dead letters in the last `records` records, counted in whole batches.
+
+    One thread at a time may call `add` while others read: they read only `total`, which is replaced as a whole.
+    """
 
     text: str
     share: float
     records: int
+    total: Counts = field(default_factory=Counts, init=False)
     _window: deque[Counts] = field(default_factory=deque, init=False)
 
     @classmethod
@@ -70,18 +74,20 @@ class DeadLetterLimit:
     def add(self, batch: Counts) -> None:
         """Adds a batch and removes batches before the last `records` records."""
         self._window.append(batch)
-        while self._total().received - self._window[0].received >= self.records:
-            self._window.popleft()
+        total = self.total + batch
+        while total.received - self._window[0].received >= self.records:
+            total -= self._window.popleft()
+        self.total = total
 
     @property
     def is_exceeded(self) -> bool:
         """Whether there are too many dead letters. That may be certain before `records` records were received."""
-        total = self._total()
+        total = self.total
         return total.dead_letters > self.share * max(self.records, total.received)
 
     def error(self, pipeline: str) -> ConfigError:
         """The error that ends the run."""
-        total = self._total()
+        total = self.total
         causes = ", ".join(f"{kind} {number}" for kind, number in Counter(total.causes).most_common())
         message = (
             f"{total.dead_letters} of the last {total.received} records became dead letters ({causes}); "
@@ -92,9 +98,6 @@ class DeadLetterLimit:
             "start continues and counts from 0"
         )
         return ConfigError(Finding("dead-letter-limit", message, hint))
-
-    def _total(self) -> Counts:
-        return sum(self._window, Counts())
 
 
 def delay(failures: int, jitter: random.Random) -> float:

@@ -109,7 +109,8 @@ def _problems_of_ports(brokers: Iterable[PlannedBroker]) -> Iterator[Finding]:
             first = taken.setdefault(each.bound_port, each.name)
             if first != each.name:
                 message = f"{first} and {each.name} of node {broker.node_id} would both bind port {each.bound_port}"
-                hint = f"bind another one: `--bind {each.name}={each.bound_port + 10000}`, and forward or publish to it"
+                other = _another_port(each.bound_port)
+                hint = f"bind another one: `--bind {each.name}={other}`, and forward or publish to it"
                 yield Finding("port-twice", message, hint)
 
 
@@ -236,8 +237,11 @@ def _bound(text: str, name: str) -> tuple[str, int]:
     return (bracketed(Endpoint.parse(text).host) if parts and parts[1] else ""), port
 
 
+def _another_port(port: int) -> int:
+    return port + 10000 if port + 10000 < 2**16 else port - 10000
+
+
 INTERNAL, EXTERNAL = "INTERNAL", "EXTERNAL"
-_ANOTHER_PORT = 10000
 
 
 def plan_behind_nat(
@@ -283,7 +287,7 @@ def forwards_to_make(plan: ListenersPlan) -> tuple[str, ...]:
 def _broker_behind_nat(node_id: int, forward: Forward, protocol: str) -> PlannedBroker:
     inside, outside = forward.upstream, forward.listen
     # If NAT keeps the port, EXTERNAL binds another one, because the two listeners cannot share a port.
-    port = outside.port if outside.port != inside.port else (outside.port + _ANOTHER_PORT) % 2**16
+    port = outside.port if outside.port != inside.port else _another_port(outside.port)
     return PlannedBroker(
         node_id,
         (

@@ -20,6 +20,7 @@ from enum import StrEnum
 from brokernat.config import Secret
 from brokernat.config.client_properties import is_secret
 from brokernat.config.cluster import kafka_properties
+from brokernat.config.java_properties import escaped
 from brokernat.errors import ConfigError, Finding
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject
@@ -101,27 +102,11 @@ def _yaml_text(value: str) -> str:
 
 
 def _properties(bootstrap: str, properties: dict[str, str]) -> str:
-    lines = [f"spring.kafka.bootstrap-servers={_properties_text(bootstrap)}"]
+    lines = [f"spring.kafka.bootstrap-servers={escaped(bootstrap)}"]
     for name, value in properties.items():
-        key = f".{name}" if _PLAIN_KEY.fullmatch(name) else f"[{_properties_text(name)}]"
-        lines.append(f"spring.kafka.properties{key}={_properties_text(value)}")
+        key = f".{name}" if _PLAIN_KEY.fullmatch(name) else f"[{escaped(name)}]"
+        lines.append(f"spring.kafka.properties{key}={escaped(value)}")
     return "\n".join(lines) + "\n"
-
-
-def _properties_text(value: str) -> str:
-    """The value escaped for java.util.Properties: Latin-1, a backslash starts an escape, leading blanks are skipped."""
-    escaped = "".join(_ESCAPES.get(letter) or _escape(letter) for letter in value)
-    return "\\" + escaped if escaped.startswith(" ") else escaped
-
-
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
-
-
-def _escape(letter: str) -> str:
-    if " " <= letter <= "~":
-        return letter
-    units = letter.encode("utf-16-be")
-    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")

@@ -10,8 +10,10 @@ import pytest
 from tests.integration.steps.test_decode_random import random_record, random_schema
 
 from brokernat.clients.spark import decode
+from brokernat.clients.spark.functions import FAULT
 from brokernat.config.model import Sink
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, envelop, quoted
+from brokernat.config.record_schema import quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, envelop
 from brokernat.pipelines.steps.sink import kafka_records, tag
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.errors import AnalysisException
 
+from brokernat.clients.spark.functions import FAULT
 from brokernat.pipelines.references import held
 from brokernat.pipelines.references.held import HeldReference, hold
 from brokernat.pipelines.steps.enrich import enrich
-from brokernat.pipelines.steps.envelope import FAULT
 from brokernat.testbed.place import wait_until
 
 if TYPE_CHECKING:

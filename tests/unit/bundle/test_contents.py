@@ -100,3 +100,16 @@ def test_a_folder_with_sums_and_nothing_else_is_no_bundle(bundle: Path, cache: P
     manifest.write(bundle)
     with pytest.raises(ConfigError, match="does not describe a bundle"):
         install(bundle)
+
+
+@pytest.mark.parametrize("connector", [("0.1.0", "0.1.0"), ("1", "2", "3", "4", "5")])
+def test_a_bundle_with_the_jars_of_another_version_is_refused_before_any_is_copied(
+    bundle: Path, cache: Path, connector: tuple[str, ...]
+) -> None:
+    made = Description("0.0.1", ("spark",), "cpython-311", "linux-x86_64", "4.3.0", connector)
+    (bundle / DESCRIPTION).write_text(json.dumps(asdict(made)))
+    manifest.write(bundle)
+    with pytest.raises(ConfigError, match=r"was collected by brokernat 0\.0\.1") as caught:
+        install(bundle)
+    assert caught.value.problems[0].hint == "collect it again with this version"
+    assert not cache.exists()

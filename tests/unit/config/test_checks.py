@@ -36,6 +36,7 @@ def kinds(text: str) -> list[str]:
         ("pipelines: {t: {mode: 7, references: 7, source: 7}}", []),
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hq}}, s: {kafka: 7}}}}", []),
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hk}}}}}", ["unknown-cluster"]),
+        ("shipping: {a: {spool: s}, b: {spool: ./x/../s}, c: {spool: t}, d: 7, e: {spool: 7}}", ["same-spool"]),
         ("7", []),
     ],
 )
@@ -91,3 +92,27 @@ def test_a_password_of_a_database_in_plain_is_found(tmp_path: Path) -> None:
 """,
     )
     assert found == [("warning", "plain-secret", 9), ("warning", "plain-secret", 10)]
+
+
+def test_a_login_of_a_registry_in_plain_is_found(tmp_path: Path) -> None:
+    registry = "registry: {url: 'http://r', client: {basic.auth.user.info: 'user:canary'}}"
+    kept = "registry: {url: 'http://r', client: {bearer.auth.token: '${env:PROTOCOL}'}}"
+    found = findings(
+        tmp_path,
+        f"""{HEAD}
+pipelines:
+  tags:
+    source: {{cluster: hq, topics: [orders]}}
+    decode: {{format: avro, schema_file: a, {registry}}}
+    references:
+      plain: {{kafka: {{cluster: hq, topic: t, decode: {{format: avro, schema_file: a, {registry}}}}}}}
+      kept: {{kafka: {{cluster: hq, topic: t, decode: {{format: avro, schema_file: a, {kept}}}}}}}
+    sink:
+      cluster: hq
+      topic: tags
+      dead_letters: dead
+      encode: {{format: avro, schema_file: a, {registry}}}
+    checkpoint: state
+""",
+    )
+    assert found == [("warning", "plain-secret", line) for line in (8, 16, 10)]

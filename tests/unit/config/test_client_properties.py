@@ -8,7 +8,8 @@ from brokernat.clients.spark.options import kafka_options
 from brokernat.clients.spark.settings import Loader
 from brokernat.clients.translation import PYTHON_NAMES, Table, translated
 from brokernat.config import Cluster, Config, Secret
-from brokernat.config.client_properties import NAMES, instead_of, is_secret
+from brokernat.config.client_properties import NAMES, instead_of, is_secret, secrets_of
+from brokernat.config.cluster import jaas_line
 from brokernat.errors import ConfigError
 
 Load = Callable[..., Config]
@@ -109,3 +110,29 @@ def test_a_login_with_librdkafkas_name_for_the_mechanism_names_kafkas(load_text:
     with pytest.raises(ConfigError) as raised:
         load_text(TEXT.format(written), {"P": "p"})
     assert any("write `sasl.mechanism`" in (problem.hint or "") for problem in raised.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secrets"),
+    [
+        ("sasl.password", "abc", ("abc",)),
+        ("my.Token", "abc", ("abc",)),
+        ("interceptor.clientSecret", "abc", ("abc",)),
+        ("basic.auth.user.info", "user:a:b", ("user:a:b", "a:b")),
+        ("client.id", "abc", ()),
+        ("client.id", Secret("abc"), ("abc",)),
+        ("sasl.oauthbearer.token.endpoint.url", "https://idp/token", ()),
+        ("url", "jdbc:postgresql://db/crm?user=app&password=a%26b&ssl=true", ("a%26b",)),
+        ("url", "jdbc:sqlserver://db;user=app;password=abc;encrypt=true", ("abc",)),
+        ("url", "jdbc:mysql://app:abc@db/crm", ("abc",)),
+        ("user", None, ()),
+    ],
+)
+def test_secrets_of_properties(name: str, value: str | Secret | None, secrets: tuple[str, ...]) -> None:
+    assert secrets_of({name: value}) == secrets
+
+
+@pytest.mark.parametrize("password", ["abc", "a;b = '", 'a"b\\c'])
+def test_the_password_of_a_jaas_line_is_a_secret(password: str) -> None:
+    line = jaas_line("org.example.PlainLoginModule", "user", password)
+    assert secrets_of({"sasl.jaas.config": line}) == (line, password)

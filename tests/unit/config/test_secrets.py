@@ -117,3 +117,20 @@ def test_a_user_name_that_begins_the_password_does_not_leave_its_end() -> None:
 def test_other_words_are_left_as_they_are() -> None:
     text = "Authentication failed during authentication due to invalid credentials with SASL mechanism PLAIN"
     assert masked(text, "canary", "", "correct horse battery staple") == text
+
+
+@pytest.mark.parametrize("unit", ["A", "\\", "\\\\u", "%2B", "6", "&#", "\\\\u000"])
+def test_a_long_text_without_the_secret_is_searched_in_linear_time(unit: str) -> None:
+    # A search through the rest of the text from each of its characters would take hours.
+    text = unit * 1_000_000
+    assert masked(text, "hunter2-secret", "\\\\x") == text
+
+
+def test_base64_that_is_wrapped_inside_the_second_secret_is_masked() -> None:
+    twice = base64_of("hunter2hunter2hunter2")
+    assert masked(f"{twice[:-4]}\n{twice[-4:]} end", "hunter2") == "*** end"
+
+
+def test_letters_of_base64_are_masked_to_both_ends_and_not_beyond() -> None:
+    text = f"a%2Bb%3Dc{base64_of('hunter2')}%3D-_x, rest% {base64_of('hunter2')}"
+    assert masked(text, "hunter2") == "***, rest% ***"

@@ -96,3 +96,13 @@ def test_no_secret_is_shown_or_kept(url: str | Secret, shown: str) -> None:
 def test_a_password_that_is_written_into_the_section_is_in_no_error() -> None:
     source = DatabaseSource(section("jdbc:postgresql://db/crm", user="app", password="canary"))
     assert source.cause(ValueError("canary is wrong for app")) == "ValueError: *** is wrong for app"
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [("jdbc:postgresql://db/crm?password=canary", {}), ("jdbc:postgresql://db/crm", {"sslPassword": "canary"})],
+)
+def test_a_password_in_plain_text_is_not_in_a_cause(url: str, options: dict[str, str]) -> None:
+    assert (
+        DatabaseSource(section(url, options=options)).cause(ValueError("canary is wrong")) == "ValueError: *** is wrong"
+    )

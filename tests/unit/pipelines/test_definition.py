@@ -130,3 +130,18 @@ def test_a_topic_less_is_for_the_owner_to_refuse() -> None:
 def test_no_secret_is_noted(folder: Path) -> None:
     found: Any = noted(folder)
     assert len(found["decode"]) == len(found["enrich"]) == 64
+
+
+def test_a_new_password_alone_is_no_change(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "order.avsc").write_text('{"type": "record", "name": "Order", "fields": []}')
+
+    def with_login(name: str, login: str) -> dict[str, str]:
+        monkeypatch.setenv("LOGIN", login)
+        client = f"client: {{{name}: '${{env:LOGIN}}'}}"
+        return noted(
+            folder, decode=f"{{format: avro, schema_file: order.avsc, registry: {{url: 'http://r', {client}}}}}"
+        )
+
+    before = with_login("bearer.auth.token", "one")
+    assert list(changes(before, with_login("bearer.auth.token", "two"))) == []
+    assert [each.name for each in changes(before, with_login("basic.auth.user.info", "u:one"))] == ["decode"]

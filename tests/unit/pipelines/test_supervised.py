@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -258,6 +259,21 @@ def test_the_share_of_the_last_records(batches: list[tuple[int, int]], exceeded:
     for received, dead in batches:
         limit.add(Counts(received, received - dead, dead))
     assert limit.is_exceeded is exceeded
+
+
+def test_a_check_reads_no_batches_which_another_thread_adds() -> None:
+    """Spark's callback adds a batch while the run checks the limit."""
+
+    class Unreadable(deque[Counts]):
+        def __iter__(self) -> Iterator[Counts]:
+            raise RuntimeError("deque mutated during iteration")
+
+    limit = DeadLetterLimit.of("5% of 4")
+    limit._window = Unreadable()
+    for cause in ("Tombstone", "WrongType", "WrongType"):
+        limit.add(Counts(2, 1, 1, 0, {cause: 1}))
+    assert limit.is_exceeded
+    assert limit.error("tags").message.startswith("2 of the last 4 records became dead letters (WrongType 2);")
 
 
 def test_the_error_names_the_causes() -> None:

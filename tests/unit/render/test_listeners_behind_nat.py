@@ -29,6 +29,12 @@ def test_ports_that_are_kept_need_another_one_inside() -> None:
     assert forwards_to_make(plan) == ("10.9.0.1:9092 -> 10.1.0.1:19092",)
 
 
+@pytest.mark.parametrize(("port", "bound"), [(55535, 65535), (55536, 45536), (56000, 46000), (65535, 55535)])
+def test_the_other_port_is_one_that_every_user_may_bind(port: int, bound: int) -> None:
+    plan = plan_behind_nat([Forward(Endpoint("10.9.0.1", port), Endpoint("10.1.0.1", port))])
+    assert forwards_to_make(plan) == (f"10.9.0.1:{port} -> 10.1.0.1:{bound}",)
+
+
 def test_node_ids_as_they_were_seen() -> None:
     ids = {Endpoint("192.168.1.23", 9092): 8, Endpoint("192.168.1.24", 9092): 3}
     assert [broker.node_id for broker in plan_behind_nat(SITUATION_1, ids).brokers] == [8, 3]

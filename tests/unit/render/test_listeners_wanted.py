@@ -83,3 +83,10 @@ def test_options_by_name() -> None:
     with pytest.raises(ConfigError) as caught:
         named(["a", "=b", "a b=c", "x=1", "X=2"], "--listener")
     assert len(caught.value.problems) == 4
+
+
+def test_the_port_of_a_hint_exists() -> None:
+    wanted = Wanted({"A": "a-{id}:60000", "B": "b-{id}:60000"}, {}, {})
+    with pytest.raises(ConfigError) as caught:
+        plan_listeners(wanted, [1])
+    assert "`--bind B=50000`" in str(caught.value.problems[0].hint)

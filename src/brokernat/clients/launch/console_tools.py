@@ -8,13 +8,13 @@ file is deleted with the last process that has it open.
 from __future__ import annotations
 
 import enum
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from brokernat.config import Cluster
+from brokernat.config.java_properties import escaped
 from brokernat.errors import ConfigError, Finding
 
 # Higher than the descriptors that scripts use (`exec 3<...`), lower than those of bash (63 and below, 255).
@@ -115,7 +115,7 @@ def properties_text(properties: Mapping[str, str], names: Names) -> str:
         ConfigError: code `value-with-line-end`, because kcat reads one value per line.
     """
     if names is Names.KAFKA:
-        return "".join(f"{_escaped(name, key=True)}={_escaped(value)}\n" for name, value in properties.items())
+        return "".join(f"{escaped(name, key=True)}={escaped(value)}\n" for name, value in properties.items())
     if broken := [name for name, value in properties.items() if "\n" in value]:
         hint = "put certificates and keys into files and name these"
         raise _refused("value-with-line-end", f"{', '.join(broken)}: a value with a line end does not fit a line", hint)
@@ -131,22 +131,6 @@ def _properties(cluster: Cluster, names: Names) -> dict[str, str]:
 
         properties = librdkafka.properties(cluster)
     return {n: v for n, v in properties.items() if not n.startswith("brokernat.") and n != "plugin.library.paths"}
-
-
-_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
-
-
-def _escaped(text: str, *, key: bool = False) -> str:
-    """Escapes text as `Properties.store` does: ISO 8859-1 with `\\uXXXX` in UTF-16 units."""
-    escaped = "".join(_ESCAPES.get(char) or (char if " " <= char <= "~" else _utf16(char)) for char in text)
-    if key:
-        return re.sub(r"([ :=#!])", r"\\\1", escaped)
-    return f"\\{escaped}" if escaped.startswith(" ") else escaped
-
-
-def _utf16(char: str) -> str:
-    units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:

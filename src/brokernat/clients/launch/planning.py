@@ -32,7 +32,8 @@ from brokernat.clients.launch import spark_executors
 from brokernat.clients.launch.console_tools import PropertyFile, with_properties
 from brokernat.clients.launch.environment import Change, map_of_process
 from brokernat.clients.launch.program import WAYS, Kind, Program, Recognised, Way, find_program, recognise
-from brokernat.clients.launch.spark_executors import SUBMIT_ARGS, with_executors
+from brokernat.clients.launch.spark_executors import with_executors
+from brokernat.clients.spark.environment import SUBMIT_ARGS
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, MissingToolError, NotExecutableError
 from brokernat.jvm import javaagent_option

@@ -79,15 +79,17 @@ def find_program(word: str, environ: Mapping[str, str]) -> Program:
         NotExecutableError: it is a directory, or this user may not execute or read it (126).
     """
     if not word:
-        raise ProgramNotFoundError("the command's first word is empty")
+        raise ProgramNotFoundError(
+            "the command's first word is empty", hint="check the variable or the quotes in that place"
+        )
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
     candidates = [Path(word)] if "/" in word else [Path(folder or ".") / word for folder in folders]
     existing = [path for path in candidates if path.is_file()]
     if not existing:
         if "/" in word and Path(word).is_dir():
-            raise NotExecutableError(f"`{word}` is a directory")
-        where = "" if "/" in word else "in the folders of PATH"
-        raise ProgramNotFoundError(f"`{word}` is not found{where}")
+            raise NotExecutableError(f"`{word}` is a directory", hint="give the path of a program in it")
+        where, hint = ("", "check the path") if "/" in word else (" in the folders of PATH", "give the program's path")
+        raise ProgramNotFoundError(f"`{word}` is not found{where}", hint=hint)
     chosen = next((path for path in existing if os.access(path, os.X_OK)), None)
     if chosen is None:
         hint = f"chmod +x {existing[0]}, or put its interpreter in front"

@@ -26,7 +26,7 @@ from typing import Final
 from brokernat.address import AddressMap, canonical_text
 from brokernat.clients.launch.environment import MAP, UNMAPPED, without_agent
 from brokernat.clients.launch.program import Kind
-from brokernat.clients.spark.environment import launch_settings
+from brokernat.clients.spark.environment import SUBMIT_ARGS, launch_settings, submit_words
 from brokernat.clients.spark.settings import (
     ALLOW_ATTACH,
     DRIVER_OPTIONS,
@@ -41,7 +41,6 @@ from brokernat.clients.spark.settings import (
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_argument, agent_jar, require_absolute
 
-SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
 # PySpark's default if the variable is not set; the value always ends in this word.
 _NO_SUBMIT_ARGS = "pyspark-shell"
 _DEPLOY_MODE: Final = "spark.submit.deployMode"
@@ -130,7 +129,7 @@ def _options(
 ) -> tuple[list[str], list[str], Mapping[str, str]]:
     """Spark's options in the command or in `PYSPARK_SUBMIT_ARGS`, the words after them, and the settings."""
     is_submit = kind is Kind.SPARK
-    own, rest = _split(command[1:] if is_submit else _words(environ.get(SUBMIT_ARGS) or _NO_SUBMIT_ARGS))
+    own, rest = _split(command[1:] if is_submit else submit_words(environ.get(SUBMIT_ARGS) or _NO_SUBMIT_ARGS))
     return own, rest, _settings(own, environ, program.resolve().parent.parent if is_submit else None)
 
 
@@ -157,8 +156,8 @@ def _refuse_without_path(present: Mapping[str, str], words: Sequence[str]) -> No
 def without_ours(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without the additions of an outer `exec` to `PYSPARK_SUBMIT_ARGS`."""
     try:
-        words = shlex.split(environ.get(SUBMIT_ARGS, ""))
-    except ValueError:
+        words = submit_words(environ.get(SUBMIT_ARGS, ""))
+    except ConfigError:
         # brokernat did not write this value, so nothing is removed; if Spark reads it, the error is reported there.
         return dict(environ)
     kept: list[str] = []
@@ -191,14 +190,6 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
         takes_value = words[position] not in _SWITCHES and "=" not in words[position]
         position += 2 if takes_value else 1
     return list(words[:position]), list(words[position:])
-
-
-def _words(submit_args: str) -> list[str]:
-    try:
-        return shlex.split(submit_args)
-    except ValueError as error:
-        message = f"{SUBMIT_ARGS} cannot be read: {error}"
-        raise _refused("submit-args-unreadable", message, "quote its words as a shell does, or unset it") from None
 
 
 def _refused(kind: str, message: str, hint: str) -> ConfigError:

@@ -18,7 +18,6 @@ import hashlib
 import json
 import logging
 import math
-import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -29,7 +28,7 @@ from brokernat.clients.spark.releases import SHA256, Combination, SparkRelease, 
 from brokernat.errors import AlteredFileError, MissingToolError
 from brokernat.jvm import resolve
 from brokernat.jvm.artifacts import SETTINGS_VARIABLE, UnreachableRepositoryError
-from brokernat.paths import cache_dir, exchange
+from brokernat.paths import cache_dir, replacing
 
 log = logging.getLogger(__name__)
 
@@ -173,9 +172,8 @@ class _MissingCombinations:
         until = time.time() + seconds
         self._until |= dict.fromkeys(combinations, until)
         rows = [[*astuple(combination), until] for combination, until in sorted(self._until.items())]
-        temporary = self._file.with_suffix(f".{os.getpid()}")
         # With a read-only cache nothing is stored, and the next start queries the repository again.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(rows))
-            exchange(temporary, self._file)
+            with replacing(self._file) as new:
+                new.write_text(json.dumps(rows))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 _LINE = re.compile(r"^\s*([^#\s=:]+)\s*[\s=:]\s*(.*?)\s*$")
 _OPTION_KEYS = {"--master": "spark.master", "--jars": "spark.jars", "--packages": "spark.jars.packages"}
 
@@ -98,8 +99,21 @@ def spark_home() -> Path:
 
 
 def submit_arguments(environ: Mapping[str, str]) -> dict[str, str]:
-    """The settings in PYSPARK_SUBMIT_ARGS, which override the builder's."""
-    return dict(_submit_arguments(shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", ""))))
+    """The settings in PYSPARK_SUBMIT_ARGS, which override the builder's; errors as in `submit_words`."""
+    return dict(_submit_arguments(submit_words(environ.get(SUBMIT_ARGS, ""))))
+
+
+def submit_words(text: str) -> list[str]:
+    """The words of PYSPARK_SUBMIT_ARGS.
+
+    Raises:
+        ConfigError: a quotation in it has no end.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        message = f"{SUBMIT_ARGS} cannot be read: {error}"
+        raise _refused("submit-args-unreadable", message, "quote its words as a shell does, or unset it") from None
 
 
 def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> None:
@@ -112,7 +126,7 @@ def refuse_overridden(needed: Mapping[str, str], environ: Mapping[str, str]) -> 
     if overridden:
         raise _refused(
             "submit-args",
-            f"PYSPARK_SUBMIT_ARGS sets {', '.join(overridden)}, which overrides the builder",
+            f"{SUBMIT_ARGS} sets {', '.join(overridden)}, which overrides the builder",
             "move it to builder.config(...), where brokernat adds its own values",
         )
 
@@ -176,7 +190,7 @@ process.wait()
 _OLDEST_JAVA = 13
 _LONGEST_WRITE = 600
 _TROUBLE = re.compile("[Ee]rror|[Ee]xception")
-_OTHER_LAUNCHES = ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_REMOTE")
+_OTHER_LAUNCHES = (SUBMIT_ARGS, "SPARK_CONF_DIR", "SPARK_REMOTE")
 
 
 def write_class_data(java: Java, archive: Path, options: Sequence[str] = ()) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.session import class_visible
 from brokernat.clients.spark.settings import CATALOG, CATALOG_KEY, FUNCTIONS_CLASS
+from brokernat.config.record_schema import quoted
 from brokernat.errors import ConfigError, Finding, MissingToolError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def call(spark: SparkSession, function: str, settings: tuple[str, ...], *argumen
     if spark.conf.get(CATALOG_KEY, None) != FUNCTIONS_CLASS:
         _require_functions(spark, function)
         spark.conf.set(CATALOG_KEY, FUNCTIONS_CLASS)
-    return F.call_function(".".join((CATALOG, function, *map(_quoted, settings))), *arguments)
+    return F.call_function(".".join((CATALOG, function, *map(quoted, settings))), *arguments)
 
 
 def time_zone(spark: SparkSession) -> str:
@@ -56,10 +57,6 @@ def _require_functions(spark: SparkSession, function: str) -> None:
             hint="call configure(builder, clusters) before the session starts, or name the jar in `spark.jars`: "
             "`brokernat spark-packages` prints its path",
         )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def decode(value: Column, schema: StructType, spark: SparkSession | None = None) -> Column:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from brokernat.config.client_properties import SECRET_NAMES
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import require_absolute
 
@@ -39,7 +40,6 @@ DRIVER_OPTIONS = "spark.driver.defaultJavaOptions"
 EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 
 # Spark's default pattern misses the JAAS line and key stores given as text.
-SECRET_NAMES = r"sasl[.]jaas[.]config|ssl[.]keystore[.]key|[.]user[.]info"  # noqa: S105
 _SPARK_SECRETS = r"(?i)secret|password|token|access[.]?key"
 _SPARK_OPTION_SECRETS = r"(?i)url"
 

@@ -159,5 +159,5 @@ def _text(file: Path) -> str:
 
 
 def _digest(value: Any) -> str:
-    # The text of a Secret is its reference, not its value.
+    # Every Secret is `***` here: a new password alone is no change.
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -6,7 +6,6 @@ an error: the check reports what it could not read.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brokernat.address import Endpoint, NodeEndpoint
+from brokernat.config.client_properties import secrets_of
+from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.pipelines.root_cause import root_cause
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 # Kafka's client rejects a request timeout that is larger than the API timeout.
 _TIMEOUTS = {"default.api.timeout.ms": "15000", "request.timeout.ms": "10000"}
-_SECRET = re.compile("password|jaas|secret|key|info", re.IGNORECASE)
 _KAFKA = "org.apache.kafka."
 _ABSENT = "UnknownTopicOrPartitionException"
 _FORBIDDEN = "AuthorizationException"
@@ -63,10 +63,11 @@ class Unseen:
 class KafkaAdmin:
     """One AdminClient; use `open_admin`."""
 
-    def __init__(self, jvm: Any, client: Any, name: str) -> None:
+    def __init__(self, jvm: Any, client: Any, name: str, servers: str = "") -> None:
         self._jvm = jvm
         self._client = client
         self._name = name
+        self._servers = servers
 
     def cluster_id(self) -> str:
         """Kafka's cluster id.
@@ -79,9 +80,12 @@ class KafkaAdmin:
         try:
             return str(self._client.describeCluster().clusterId().get())
         except Py4JJavaError as error:
+            # Kafka's client names its thread if it could not even look up the bootstrap servers.
+            cause, inside = root_cause(error), "AdminClient thread has exited"
+            reason = "" if inside in cause else f": {cause}"
             raise NothingReachableError(
-                f"cluster `{self._name}` does not answer: {root_cause(error)}",
-                hint="`brokernat pipeline check` prints which executor reaches which broker",
+                f"cluster `{self._name}`: no bootstrap server of {self._servers} answers{reason}",
+                hint=f"`brokernat doctor --cluster {self._name}` finds out why",
             ) from None
 
     def round_trip_ms(self) -> float:
@@ -229,20 +233,11 @@ def open_admin(spark: SparkSession, properties: Mapping[str, str], name: str) ->
     try:
         client = jvm.org.apache.kafka.clients.admin.Admin.create(java_properties)
     except Py4JJavaError as error:
-        cause = without_secrets(root_cause(error), properties)
+        cause = masked(root_cause(error), *secrets_of(properties))
         message = f"cluster `{name}`: Kafka's client rejects its properties: {cause}"
-        raise ConfigError(Finding("refused-properties", message)) from None
+        hint = f"correct the property in `client:` of cluster `{name}`"
+        raise ConfigError(Finding("refused-properties", message, hint)) from None
     try:
-        yield KafkaAdmin(jvm, client, name)
+        yield KafkaAdmin(jvm, client, name, properties.get("bootstrap.servers", ""))
     finally:
         client.close(jvm.java.time.Duration.ofSeconds(5))
-
-
-def without_secrets(text: str, properties: Mapping[str, str]) -> str:
-    """`text` without every word of a secret property's value, because Kafka's errors quote values."""
-    for name, value in properties.items():
-        if _SECRET.search(name):
-            for word in re.split(r"""[\s"'=;]+""", value):
-                if len(word) > 3:
-                    text = text.replace(word, "…")
-    return text

@@ -15,9 +15,9 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from brokernat.config.record_schema import quoted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.source import SourceVersion
-from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation, SparkSession

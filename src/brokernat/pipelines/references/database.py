@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from brokernat.clients.spark.connector import verify
 from brokernat.clients.spark.session import class_visible
 from brokernat.config import Secret
+from brokernat.config.client_properties import secrets_of
 from brokernat.config.model import JdbcReference
 from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding, MissingToolError
@@ -108,19 +109,19 @@ class DatabaseSource(ReferenceSource):
 
     def cause(self, error: BaseException) -> str:
         """The cause of an error, without values of `${env:}` and `${file:}` and without the password."""
-        section = self._section
-        values = (section.url, section.user, section.password, *section.options.values())
-        secrets = [value.reveal() for value in values if isinstance(value, Secret)]
-        return masked(root_cause(error), *secrets, *([section.password] if isinstance(section.password, str) else []))
+        return masked(root_cause(error), *secrets_of(self._given()))
 
     def _options(self) -> dict[str, str]:
         """The options of Spark's JDBC source. They contain secrets: never log them."""
         section = self._section
-        given = {"url": section.url, "user": section.user, "password": section.password}
-        given |= {"dbtable": section.table, "query": section.query, **section.options}
-        revealed = {name: _revealed(value) for name, value in given.items() if value is not None}
+        revealed = {name: _revealed(value) for name, value in self._given().items() if value is not None}
         known = _known(section)
         return {"driver": class_name(section), **_FETCH_SIZE, **(known.options if known else {}), **revealed}
+
+    def _given(self) -> dict[str, str | Secret | None]:
+        section = self._section
+        given = {"url": section.url, "user": section.user, "password": section.password}
+        return given | {"dbtable": section.table, "query": section.query, **section.options}
 
     @contextmanager
     def _connected(self, spark: SparkSession) -> Iterator[Any]:
@@ -181,7 +182,8 @@ def driver_jars(section: JdbcReference) -> tuple[Path, ...]:
     try:
         jars = resolve([coordinate], transitive=False)
     except ValueError as error:
-        raise ConfigError(Finding("bad-driver", f"`driver`: {error}")) from None
+        hint = "write `driver: group:artifact:version`, or the name of a class that Spark has"
+        raise ConfigError(Finding("bad-driver", f"`driver`: {error}", hint)) from None
     except MissingToolError as error:
         hint = "or give Spark the jar (`--conf spark.jars=…`) and write the name of its class: `driver: org.x.Driver`"
         raise MissingToolError(f"no driver for {section.table or 'a query'}: {error.message}", hint=hint) from None

@@ -14,9 +14,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from brokernat.config.model import CatalogReference, Reference
+from brokernat.config.record_schema import quoted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion, UnusableReferenceError
-from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

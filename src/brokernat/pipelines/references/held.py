@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark.functions import call
 from brokernat.clients.spark.session import ClassicSession
+from brokernat.config.record_schema import quoted
 from brokernat.pipelines.steps.enrich import by_key
-from brokernat.pipelines.steps.envelope import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from brokernat.config.record_schema import quoted
 from brokernat.pipelines.references.source import ORDER, DuplicateKeysError, UnusableReferenceError
-from brokernat.pipelines.steps.envelope import quoted
 from brokernat.text import counted
 
 if TYPE_CHECKING:

@@ -18,12 +18,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import Role, client_properties
+from brokernat.clients.spark.functions import FAULT
 from brokernat.config import Cluster
+from brokernat.config.client_properties import secrets_of
 from brokernat.config.model import KafkaReference
-from brokernat.pipelines.kafka.admin import open_admin, without_secrets
+from brokernat.config.record_schema import quoted
+from brokernat.config.secrets import masked
+from brokernat.pipelines.kafka.admin import open_admin
 from brokernat.pipelines.references.source import ORDER, ReferenceSource, SourceVersion
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, VALUE
 from brokernat.pipelines.steps.source import source_options
 
 if TYPE_CHECKING:
@@ -98,7 +102,7 @@ class TopicSource(ReferenceSource):
 
     def cause(self, error: BaseException) -> str:
         """The cause of an error, or the fault of a record, without the secrets of the cluster's properties."""
-        text = without_secrets(root_cause(error), client_properties(self._cluster, role=Role.SOURCE))
+        text = masked(root_cause(error), *secrets_of(client_properties(self._cluster, role=Role.SOURCE)))
         found = _RAISED.search(text)
         return found[1] if found else text
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import Proof, client_properties
-from brokernat.config import Cluster, Secret
+from brokernat.config import Cluster
+from brokernat.config.client_properties import secrets_of
 from brokernat.config.model import Pipeline
 from brokernat.config.secrets import masked
 from brokernat.errors import BrokernatError
@@ -110,11 +111,16 @@ class DeadLetterTail:
     def _preview(self, given: bytes | None) -> str | None:
         if given is None:
             return None
-        text = self._masked(readable(given))
-        return text if len(text) <= _PREVIEW else f"{text[:_PREVIEW]}…"
+        # A secret that the cut divides is not recognised. It is in the last `hidden` characters, which are not shown:
+        # no usual spelling has more than 16 characters for each one of the secret.
+        hidden = 16 * max(map(len, secrets_of(self.cluster.client)), default=0)
+        bytes_read = 4 * (_PREVIEW + hidden)
+        text, is_cut = self._masked(readable(given[:bytes_read])), len(given) > bytes_read
+        shown = text[: max(0, len(text) - hidden)] if is_cut else text
+        return f"{shown[:_PREVIEW]}…" if is_cut or len(shown) > _PREVIEW else shown
 
     def _masked(self, text: str) -> str:
-        return masked(text, *(value.reveal() for value in self.cluster.client.values() if isinstance(value, Secret)))
+        return masked(text, *secrets_of(self.cluster.client))
 
 
 def readable(given: bytes) -> str:

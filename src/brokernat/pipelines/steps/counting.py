@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark.functions import FAULT
 from brokernat.errors import IncompleteError
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, FaultKind, coordinates_text
+from brokernat.pipelines.steps.envelope import COORDINATES, FaultKind, coordinates_text
 from brokernat.text import counted
 
 if TYPE_CHECKING:
@@ -48,6 +49,15 @@ class Counts:
             self.dead_letters + other.dead_letters,
             self.filtered + other.filtered,
             dict(Counter(self.causes) + Counter(other.causes)),
+        )
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(
+            self.received - other.received,
+            self.tags - other.tags,
+            self.dead_letters - other.dead_letters,
+            self.filtered - other.filtered,
+            dict(Counter(self.causes) - Counter(other.causes)),
         )
 
     def __str__(self) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark.functions import FAULT, RESERVED_PREFIX
+from brokernat.config.record_schema import quoted
 from brokernat.errors import ConfigError, Finding
-from brokernat.pipelines.steps.envelope import FAULT, RESERVED_PREFIX, FaultKind, fault, quoted
+from brokernat.pipelines.steps.envelope import FaultKind, fault
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

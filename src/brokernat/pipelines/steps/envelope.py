@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 COORDINATES = "brokernat_src"
 VALUE = "brokernat_value"
-FAULT = "brokernat_fault"
 KEPT = "brokernat_kept"
-RESERVED_PREFIX = "brokernat_"
 
 SOURCE_HEADER = "brokernat-src"
 TIMESTAMP_HEADER = "brokernat-src-timestamp"
@@ -70,11 +68,6 @@ def header(name: str, value: Column) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.struct(F.lit(name).alias("key"), value.cast("binary").alias("value"))
-
-
-def quoted(name: str) -> str:
-    """A column name as an expression: a dot in it is part of the name, not an access to a field."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 class FaultKind(enum.StrEnum):

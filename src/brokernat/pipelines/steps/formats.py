@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from brokernat.clients.spark import check_schema
 from brokernat.clients.spark import decode as json
-from brokernat.clients.spark.functions import call, check_names, time_zone
+from brokernat.clients.spark.functions import FAULT, call, check_names, time_zone
 from brokernat.config import Cluster, Secret
 from brokernat.config.model import Decode, Encode
 from brokernat.config.model import Registry as RegistrySection
+from brokernat.config.record_schema import quoted
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, VALUE, quoted
+from brokernat.pipelines.steps.envelope import COORDINATES, VALUE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -67,7 +68,7 @@ class Registry:
         try:
             found = _java(spark).idOf(self.name_in(spark), subject, schema, register)
         except Py4JJavaError as error:
-            raise ConfigError(Finding("registry", root_cause(error))) from None
+            raise _registry_error(error) from None
         if found is None:
             message = f"the subject `{subject}` of the schema registry {self.url} does not have the schema"
             raise ConfigError(Finding("not-registered", message, "register it, or write `register: true`"))
@@ -84,10 +85,16 @@ class Registry:
         try:
             found = _java(spark).newest(self.name_in(spark), subject, section.format.upper(), section.message)
         except Py4JJavaError as error:
-            raise ConfigError(Finding("registry", root_cause(error))) from None
+            raise _registry_error(error) from None
         if found is None:
-            raise ConfigError(Finding("no-subject", f"the schema registry {self.url} has no subject `{subject}`"))
+            hint = f"correct `subject`; {self.url}/subjects lists those that exist"
+            message = f"the schema registry {self.url} has no subject `{subject}`"
+            raise ConfigError(Finding("no-subject", message, hint))
         return str(found[1]), int(found[0])
+
+
+def _registry_error(error: Exception) -> ConfigError:
+    return ConfigError(Finding("registry", root_cause(error), "check `url` and `client` of the registry's section"))
 
 
 def _java(spark: SparkSession) -> Any:

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark import decode as json
+from brokernat.clients.spark.functions import FAULT
 from brokernat.config.model import Sink
 from brokernat.pipelines.steps.enrich import check_columns, enrich
-from brokernat.pipelines.steps.envelope import FAULT, KEPT, VALUE
+from brokernat.pipelines.steps.envelope import KEPT, VALUE
 from brokernat.pipelines.steps.formats import decode
 from brokernat.pipelines.steps.row_by_row import is_row_by_row, over_all
 from brokernat.pipelines.steps.sink import kafka_records, tag

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from brokernat.clients.spark.functions import FAULT
 from brokernat.errors import ConfigError, Finding
-from brokernat.pipelines.steps.envelope import COORDINATES, FAULT, KEPT, VALUE
+from brokernat.pipelines.steps.envelope import COORDINATES, KEPT, VALUE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

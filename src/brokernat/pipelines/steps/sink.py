@@ -15,21 +15,20 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from brokernat.clients.spark.functions import call, time_zone
+from brokernat.clients.spark.functions import FAULT, call, time_zone
 from brokernat.clients.spark.session import ClassicSession
 from brokernat.config.model import Sink
+from brokernat.config.record_schema import quoted
 from brokernat.errors import ConfigError, Finding, IncompleteError
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import (
     COORDINATES,
-    FAULT,
     FAULT_TYPE,
     KEPT,
     SOURCE_HEADER,
     TIMESTAMP_HEADER,
     VALUE,
     header,
-    quoted,
 )
 
 if TYPE_CHECKING:

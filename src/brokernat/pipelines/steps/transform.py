@@ -15,8 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from brokernat.clients.spark.functions import RESERVED_PREFIX
 from brokernat.errors import BrokernatError
-from brokernat.pipelines.steps.envelope import COORDINATES, RESERVED_PREFIX
+from brokernat.pipelines.steps.envelope import COORDINATES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -30,11 +30,19 @@ def test_a_link_keeps_its_name(program: MakeProgram, tmp_path: Path) -> None:
     assert find_program(str(link), {}).path == link
 
 
-@pytest.mark.parametrize("word", ["", "nothing-of-this-name", "./nothing"])
-def test_not_found(word: str) -> None:
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("", "the command's first word is empty"),
+        ("nosuchprogram", "`nosuchprogram` is not found in the folders of PATH"),
+        ("./nothing", "`./nothing` is not found"),
+    ],
+)
+def test_not_found(word: str, message: str) -> None:
     with pytest.raises(ProgramNotFoundError) as caught:
         find_program(word, {"PATH": "/nowhere"})
-    assert caught.value.exit_code == 127
+    assert (caught.value.exit_code, caught.value.message) == (127, message)
+    assert caught.value.hint
 
 
 def test_not_executable(program: MakeProgram, tmp_path: Path) -> None:

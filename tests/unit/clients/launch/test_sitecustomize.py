@@ -70,6 +70,12 @@ def test_an_import_brings_the_map(library: Path) -> None:
     assert done.stderr == ""
 
 
+def test_an_address_without_a_rule_passes_unless_the_variable_is_set(library: Path) -> None:
+    """As in `preload.c` and `AgentArgument.java`."""
+    assert "Unmapped.PASS" in python(SHOW, library, unmapped="").stdout
+    assert "Unmapped.FAIL" in python(SHOW, library, unmapped="fail").stdout
+
+
 def test_without_a_map_or_without_the_hook_nothing_happens(library: Path) -> None:
     assert python(SHOW, library, None).stdout == UNTOUCHED
     assert (

@@ -131,3 +131,9 @@ def test_class_data_that_cannot_be_stored_is_the_users_input(tmp_path: Path) -> 
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(ConfigError, match="cache"):
         write_class_data(find_java(17), tmp_path / "cache" / "spark.jsa")
+
+
+def test_a_quotation_without_an_end_is_an_error_of_the_variable(tmp_path: Path) -> None:
+    environ = {"PYSPARK_SUBMIT_ARGS": "--conf 'spark.app.name=it is open"}
+    with pytest.raises(ConfigError, match="PYSPARK_SUBMIT_ARGS cannot be read: No closing quotation"):
+        launch_settings({}, environ, tmp_path)

@@ -6,6 +6,7 @@ environment has brokernat, that one is used.
 
 If the map cannot be applied (it cannot be read, Python or the library is too old), the library's clients fail with the
 reason; otherwise they would send their login to the advertised addresses. A client with its own map is not changed.
+`BROKERNAT_UNMAPPED` is `pass` unless set, as for the agent and librdkafka: the program may use other clusters too.
 
 The next `sitecustomize` in `sys.path` (Debian has one, and so do test and coverage tools) is run, too. The syntax is
 that of Python 3.6, because an older Python must be able to report that it is too old. `os.path` is used because
@@ -80,7 +81,7 @@ def _map():
     from brokernat.address import Unmapped, canonical_text
     from brokernat.map_text import map_from_property
 
-    rules, unmapped = os.environ["BROKERNAT_MAP"], os.environ.get("BROKERNAT_UNMAPPED") or "fail"
+    rules, unmapped = os.environ["BROKERNAT_MAP"], os.environ.get("BROKERNAT_UNMAPPED") or "pass"
     if not rules.strip():
         raise ValueError("BROKERNAT_MAP has no rule and BROKERNAT_UNMAPPED is fail; unset both to use no map")
     if unmapped not in ("fail", "pass"):
