@@ -118,6 +118,8 @@ def _bind(port: int) -> socket.socket | None:
     bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound_socket.bind((LOOPBACK, port))
+        # From now on nobody else can bind it: two sockets with SO_REUSEADDR may share a port where none listens.
+        bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
     except OSError:
         bound_socket.close()
         return None
