@@ -243,6 +243,37 @@ def test_a_port_in_use_is_named(start: Start, brokers: Served) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Proxy, "start"), (polling, "Loop")], ids=["the proxy", "the event loop of the thread"]
+)
+def test_whatever_prevents_the_start_is_raised(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    def none_left(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(owner, name, none_left)
+    settings = Settings(Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000), remember=False)
+    with (
+        pytest.raises(OSError, match="Too many open files"),
+        serve(Cluster("hq", (brokers.reachable[1],)), settings),
+    ):
+        pass
+
+
+def test_a_start_that_fails_late_leaves_no_port_open(brokers: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    listen = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000)
+
+    def fail(_: Proxy) -> None:
+        raise RuntimeError("late")
+
+    monkeypatch.setattr(Proxy, "_bind_known_nodes", fail)
+    cluster = Cluster("hq", (brokers.reachable[1],))
+    with pytest.raises(RuntimeError, match="late"), serve(cluster, Settings(listen, remember=False)):
+        pass
+    socket.create_server((listen.host, listen.port)).close()
+
+
 def test_ipv6(brokers: Served) -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as free:
         listen = Endpoint("::1", free.getsockname()[1])
@@ -259,6 +290,31 @@ def test_another_bootstrap_server_takes_the_place_of_one_that_is_down(
     with serve(cluster, Settings(Endpoint("127.9.1.3", 9000), remember=False)) as proxy:
         assert set(nodes_at(proxy.bootstrap)) == {1, 2}
     assert "cannot be reached" not in caplog.text
+
+
+def test_an_address_that_drops_packets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        socket.create_server(("127.9.1.6", 0), backlog=0) as dropping,
+        socket.create_server(("127.9.1.7", 0)) as listening,
+        ExitStack() as waiting,
+    ):
+
+        async def addresses(_: Endpoint) -> list[tuple[int, object]]:
+            return [(socket.AF_INET, each.getsockname()) for each in (dropping, listening)]
+
+        async def dialled() -> tuple[str, int]:
+            async with asyncio.timeout(60):
+                with closing(await upstream.dial(Endpoint("kafka-1", 9092))) as connection:
+                    peer: tuple[str, int] = connection.getpeername()
+                    return peer
+
+        monkeypatch.setattr(upstream, "_addresses", addresses)
+        # The queue of a listening socket that accepts nobody: when it is full, the kernel drops the next packets.
+        for _ in range(4):
+            client = waiting.enter_context(closing(socket.socket()))
+            client.setblocking(False)
+            client.connect_ex(dropping.getsockname())
+        assert asyncio.run(dialled()) == listening.getsockname()
 
 
 def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixture) -> None:
