@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Finding
+from brokernat.address import Endpoint, not_bound
 
 SERIES: Final = {
     "connections": ("gauge", "Connections of clients that are open."),
@@ -100,8 +99,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
-        message = f"metrics cannot be served at {endpoint}: {os.strerror(error.errno or 0)}"
-        raise ConfigError(Finding("not-bound", message, "see `--metrics`")) from None
+        raise not_bound("the metrics page", endpoint, "--metrics", error) from None
 
 
 def keep_metrics_socket_open(listener: socket.socket) -> None:

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import AddressMap, Endpoint, not_bound
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling
@@ -258,7 +258,7 @@ class Proxy:
                 listener.close()
                 raise
         except OSError as error:
-            raise _not_bound(Endpoint(host, port), error) from None
+            raise not_bound("the proxy", Endpoint(host, port), "--listen", error) from None
         return listener
 
     def _bind_known_nodes(self) -> None:
@@ -538,10 +538,3 @@ def server_context(chain: Path, key: Path) -> ssl.SSLContext:
         message = f"the certificate `{chain}` with the key `{key}` cannot be used: {reason}"
         raise ConfigError(Finding("certificate-unusable", message, "both are PEM; the key has no password")) from None
     return context
-
-
-def _not_bound(endpoint: Endpoint, error: OSError) -> ConfigError:
-    if error.errno == errno.EADDRINUSE:
-        return ConfigError(Finding("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
-    reason = error.strerror or type(error).__name__
-    return ConfigError(Finding("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))

@@ -200,7 +200,7 @@ def test_two_proxies_do_not_share_a_port(proxy: subprocess.Popen[str], brokers: 
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2
-    assert f"{LISTEN} is in use by another program" in done.stderr
+    assert f"the proxy cannot listen on {LISTEN}: Address already in use" in done.stderr
     assert proxy.poll() is None
 
 
