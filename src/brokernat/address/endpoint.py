@@ -76,8 +76,8 @@ def listen_endpoint(text: str) -> Endpoint:
 def not_bound(program: str, endpoint: Endpoint, option: str, error: OSError) -> ConfigError:
     """The error, code `not-bound`, of a program that cannot listen on the endpoint that `option` names."""
     # Python adds the address to the system's message. The errors of name servers are negative and not the system's.
-    is_system_error = error.errno is not None and error.errno > 0
-    reason = os.strerror(error.errno or 0) if is_system_error else error.strerror or str(error)
+    number = error.errno or 0
+    reason = os.strerror(number) if number > 0 else error.strerror or str(error)
     message = f"{program} cannot listen on {endpoint}: {reason}"
     return ConfigError(Finding("not-bound", message, f"choose another address or port: `{option} HOST:PORT`"))
 

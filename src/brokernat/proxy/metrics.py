@@ -24,7 +24,7 @@ SERIES: Final = {
     "refused": ("counter", "Connections that were closed because of what the client sent."),
     "broken": ("counter", "Connections that were closed because of what the broker sent."),
     "unreachable": ("counter", "Connections that were closed because their broker could not be reached."),
-    "unmapped": ("counter", "Connections that were closed because the endpoint of their broker has no rule."),
+    "unmapped": ("counter", "Connections that were closed because the map has no endpoint for their broker."),
     "expired": ("counter", "Connections that were closed because they were idle or sent no request in time."),
     "received": ("counter", "Bytes from clients."),
     "sent": ("counter", "Bytes from brokers."),

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,7 @@ from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, server, upstream
 from brokernat.proxy.metrics import Counters
+from brokernat.proxy.nodes import Nodes
 from brokernat.proxy.server import Proxy
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
@@ -156,6 +158,46 @@ def test_a_node_that_no_rule_names_is_refused_in_words_and_not_shown(
     assert f"node 2 is refused: no rule names {hidden}" in caplog.text or str(hidden) in caplog.text
     proxy.use(whole_map(brokers))
     assert nodes_at(nodes[2]) == nodes
+
+
+def test_a_node_without_a_port_at_the_gateway_is_refused_and_no_other(
+    start: Start, brokers: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is node 1, the first one of a Metadata response."""
+    first, second = brokers.cluster.advertised.values()
+    proxy = start(AddressMap.parse(f"{first}=gw.example:{{65535+id}},{second}={brokers.reachable[2]}"))
+    nodes = nodes_at(proxy.bootstrap)
+    assert set(nodes) == {1, 2}
+    assert nodes_at(nodes[2]) == nodes
+    with closing(connected(nodes[1])) as connection:
+        assert connection.recv(1) == b""
+    assert f"node 1 is refused: the rule `{first}=gw.example:{{65535+id}}` gives node 1 the port 65536" in caplog.text
+    proxy.use(whole_map(brokers))
+    assert nodes_at(nodes[1]) == nodes
+
+
+def test_nodes_are_translated_once_each_and_saved_by_the_sweep(
+    brokers: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    translated: list[int] = []
+    reachable = Nodes.reachable
+
+    def counted(nodes: Nodes, node_id: int) -> Endpoint | None:
+        translated.append(node_id)
+        return reachable(nodes, node_id)
+
+    monkeypatch.setattr(Nodes, "reachable", counted)
+    cluster = Cluster("hq", (brokers.reachable[1],), whole_map(brokers))
+    settings = Settings(Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000))
+    with serve(cluster, settings) as proxy:
+        nodes = nodes_at(proxy.bootstrap)
+        in_the_response = list(translated)
+        assert nodes_at(nodes[2]) == nodes
+    assert sorted(in_the_response) == [1, 2]
+    # The file has the nodes, which the next proxy serves without a Metadata response.
+    with serve(cluster, settings):
+        connected(nodes[2]).close()
 
 
 def test_versions_are_clamped(start: Start) -> None:
