@@ -184,9 +184,6 @@ class Proxy:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), self._limits.drain)
         self.end()
-        if self._nodes.outdated:
-            self._nodes.read()
-        self._nodes.save()
         if handover is not None and (closed := open_before - self._handed_over):
             _log.info(
                 "the restart closed %s that cannot be handed over (TLS, or a login or request in progress); the "
@@ -295,11 +292,21 @@ class Proxy:
             endpoint, port = _cached_endpoint(host, port), self._port(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint), [node_id])
+                # Once for all nodes of the response, after it is forwarded.
+                asyncio.get_running_loop().call_soon(self._share_nodes)
         except ConfigError as error:
             self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return None
         # A draining process opens no ports; the next process has the same ones.
         return _cached_endpoint(host_for_client, port) if self._draining or self._ensure_port(node_id) else None
+
+    def _share_nodes(self) -> None:
+        """Read the nodes that other workers have saved, and save those that they do not know."""
+        if self._nodes.outdated:
+            self._change(self._nodes.read, self._nodes.advertised)
+            if not self._draining:
+                self._bind_known_nodes()
+        self._nodes.save()
 
     def _change(self, change: Callable[[], object], changed: Iterable[int]) -> None:
         """Change nodes, and close connections to their former targets.
@@ -490,10 +497,7 @@ class Proxy:
         self._now = loop.time()
         if self._draining:
             return
-        if self._nodes.outdated:
-            self._change(self._nodes.read, self._nodes.advertised)
-            self._bind_known_nodes()
-        self._nodes.save()
+        self._share_nodes()
         limits = self._limits
         for relay in list(self._relays):
             if self._count_bytes(relay):

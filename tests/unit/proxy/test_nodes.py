@@ -74,7 +74,12 @@ def test_an_endpoint_that_is_not_saved_is_newer_than_the_file(tmp_path: Path) ->
 
 def test_many_nodes_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Path] = []
-    monkeypatch.setattr(module, "exchange", lambda made, target: (written.append(target), made.replace(target)))
+
+    def exchange(made: Path, target: Path) -> None:
+        written.append(target)
+        made.replace(target)
+
+    monkeypatch.setattr(module, "exchange", exchange)
     nodes = Nodes(None, tmp_path / "nodes.json")
     for node_id in range(200):
         nodes.learn(node_id, Endpoint(f"kafka-{node_id}", 9092))

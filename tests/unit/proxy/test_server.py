@@ -176,7 +176,7 @@ def test_a_node_without_a_port_at_the_gateway_is_refused_and_no_other(
     assert nodes_at(nodes[1]) == nodes
 
 
-def test_nodes_are_translated_once_each_and_saved_by_the_sweep(
+def test_nodes_are_translated_once_each_and_saved_behind_the_response(
     brokers: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -188,6 +188,7 @@ def test_nodes_are_translated_once_each_and_saved_by_the_sweep(
         return reachable(nodes, node_id)
 
     monkeypatch.setattr(Nodes, "reachable", counted)
+    monkeypatch.setattr(server, "_SWEEP_INTERVAL", 3600.0)
     cluster = Cluster("hq", (brokers.reachable[1],), whole_map(brokers))
     settings = Settings(Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000))
     with serve(cluster, settings) as proxy:
