@@ -34,7 +34,7 @@ _UNITS: Final = {"received": "_bytes", "sent": "_bytes"}
 _INDEX: Final = {name: index for index, name in enumerate(SERIES)}
 _LARGEST_REQUEST: Final = 8 << 10
 _REQUEST_TIMEOUT: Final = 5.0
-_INHERITED_SOCKET: Final = "BROKERNAT_PROXY_METRICS"
+INHERITED_SOCKET: Final = "BROKERNAT_PROXY_METRICS"
 """The variable with the descriptor of the listening socket, for the next program of a restart (execve)."""
 
 
@@ -91,7 +91,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
     Raises:
         ConfigError: it cannot be bound.
     """
-    if inherited := os.environ.pop(_INHERITED_SOCKET, ""):
+    if inherited := os.environ.pop(INHERITED_SOCKET, ""):
         listener = socket.socket(fileno=int(inherited))
         listener.set_inheritable(False)
         return listener
@@ -100,12 +100,6 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
         raise not_bound("the metrics page", endpoint, "--metrics", error) from None
-
-
-def keep_metrics_socket_open(listener: socket.socket) -> None:
-    """Keep the socket open across execve: old workers may still use its port, so it could not be bound again."""
-    listener.set_inheritable(True)
-    os.environ[_INHERITED_SOCKET] = str(listener.fileno())
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:
