@@ -37,6 +37,13 @@ def test_a_taken_port_is_passed_over_and_a_held_one_refuses() -> None:
         socket.create_server((local.host, local.port))
     ports.release(broker)
     socket.create_server((local.host, local.port)).close()
+    ports.hold(broker)
+    with pytest.raises(OSError, match="in use"):
+        socket.create_server((local.host, local.port))
+    ports.release(broker)
+    with socket.create_server((local.host, local.port)):
+        ports.hold(broker)
+    assert ports.known() == ()
     ports.close()
 
 
