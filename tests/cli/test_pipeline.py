@@ -143,7 +143,7 @@ def test_a_status_address_that_is_taken_ends_the_command_before_spark_starts(
             file.write(f"    status: 127.0.0.1:{port}\n")
         assert run("pipeline", "run", "tags") == printed
     assert printed.startswith("exit 2\n")
-    assert f"error: status: cannot listen on 127.0.0.1:{port}: address already in use\n\nhint: choose" in printed
+    assert f"the status page cannot listen on 127.0.0.1:{port}: Address already in use\n\nhint: choose" in printed
 
 
 def test_the_status_of_a_run_is_announced_and_the_log_may_be_json(

@@ -46,4 +46,4 @@ def test_a_login_that_it_cannot_do(run: Run, folder: Path, snapshot: SnapshotAss
 def test_a_port_in_use(run: Run, taken: str, workers: str) -> None:
     shown = run("proxy", "--cluster", "hq", "--listen", taken, "--workers", workers)
     assert shown.startswith("exit 2")
-    assert f"error: {taken} is in use by another program\n\nhint: see `--listen`" in shown
+    assert f"error: the proxy cannot listen on {taken}: Address already in use\n\nhint: choose another address" in shown

@@ -1,7 +1,7 @@
 """Endpoints, rules and the address map: values only, no I/O."""
 
 from brokernat.address.address_map import AddressMap, Translation, Unmapped, canonical_text, fingerprint, pair
-from brokernat.address.endpoint import Endpoint, NodeEndpoint, listen_endpoint
+from brokernat.address.endpoint import Endpoint, NodeEndpoint, listen_endpoint, not_bound
 from brokernat.address.lint import lint
 from brokernat.address.notation import RuleText, parse_rule, split_rules
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
@@ -23,6 +23,7 @@ __all__ = [
     "fingerprint",
     "lint",
     "listen_endpoint",
+    "not_bound",
     "pair",
     "parse_rule",
     "split_rules",

@@ -9,12 +9,13 @@ The constructor and `parse` both normalise, so equal endpoints are equal objects
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
 from brokernat.address.faults import fault
 from brokernat.address.host import bracketed, parse_host, parse_ipv6
-from brokernat.errors import ConfigError
+from brokernat.errors import ConfigError, Finding
 
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 _MAX_PORT = 65535
@@ -70,6 +71,15 @@ def listen_endpoint(text: str) -> Endpoint:
     """
     port = text.strip(" \t")
     return Endpoint.parse(f"127.0.0.1:{port}" if port.isdecimal() else port)
+
+
+def not_bound(program: str, endpoint: Endpoint, option: str, error: OSError) -> ConfigError:
+    """The error, code `not-bound`, of a program that cannot listen on the endpoint that `option` names."""
+    # Python adds the address to the system's message. The errors of name servers are negative and not the system's.
+    number = error.errno or 0
+    reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+    message = f"{program} cannot listen on {endpoint}: {reason}"
+    return ConfigError(Finding("not-bound", message, f"choose another address or port: `{option} HOST:PORT`"))
 
 
 @dataclass(frozen=True, slots=True, order=True)

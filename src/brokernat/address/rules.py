@@ -218,7 +218,11 @@ class NodeIdRule:
         """
         if node_id is None:
             raise needs_node_id(self)
-        return Endpoint(self.reachable_host, self.base + node_id)
+        port = self.base + node_id
+        try:
+            return Endpoint(self.reachable_host, port)
+        except ConfigError:
+            raise fault("bad-port", f"the rule `{self}` gives node {node_id} the port {port}") from None
 
     def __str__(self) -> str:
         return f"{self.pattern}={bracketed(self.reachable_host)}:{{{self.base}+id}}"

@@ -44,16 +44,15 @@ class Handover:
             return False
         return True
 
-    def keep_receiver_open(self) -> str:
-        """Keep the receiving end open across execve; returns the argument of `inherited_receiver`."""
-        self._receiver.set_inheritable(True)
-        return str(self._receiver.fileno())
+    @property
+    def receiver(self) -> int:
+        """The descriptor of the receiving end, the argument of `inherited_receiver`."""
+        return self._receiver.fileno()
 
 
-def inherited_receiver(descriptor: str) -> socket.socket:
+def inherited_receiver(descriptor: int) -> socket.socket:
     """The receiving end that the previous program kept open."""
-    receiver = socket.socket(fileno=int(descriptor))
-    receiver.set_inheritable(False)
+    receiver = socket.socket(fileno=descriptor)
     receiver.setblocking(False)
     return receiver
 

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Finding
+from brokernat.address import Endpoint, not_bound
 
 SERIES: Final = {
     "connections": ("gauge", "Connections of clients that are open."),
@@ -25,7 +24,7 @@ SERIES: Final = {
     "refused": ("counter", "Connections that were closed because of what the client sent."),
     "broken": ("counter", "Connections that were closed because of what the broker sent."),
     "unreachable": ("counter", "Connections that were closed because their broker could not be reached."),
-    "unmapped": ("counter", "Connections that were closed because the endpoint of their broker has no rule."),
+    "unmapped": ("counter", "Connections that were closed because the map has no endpoint for their broker."),
     "expired": ("counter", "Connections that were closed because they were idle or sent no request in time."),
     "received": ("counter", "Bytes from clients."),
     "sent": ("counter", "Bytes from brokers."),
@@ -35,7 +34,7 @@ _UNITS: Final = {"received": "_bytes", "sent": "_bytes"}
 _INDEX: Final = {name: index for index, name in enumerate(SERIES)}
 _LARGEST_REQUEST: Final = 8 << 10
 _REQUEST_TIMEOUT: Final = 5.0
-_INHERITED_SOCKET: Final = "BROKERNAT_PROXY_METRICS"
+INHERITED_SOCKET: Final = "BROKERNAT_PROXY_METRICS"
 """The variable with the descriptor of the listening socket, for the next program of a restart (execve)."""
 
 
@@ -92,7 +91,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
     Raises:
         ConfigError: it cannot be bound.
     """
-    if inherited := os.environ.pop(_INHERITED_SOCKET, ""):
+    if inherited := os.environ.pop(INHERITED_SOCKET, ""):
         listener = socket.socket(fileno=int(inherited))
         listener.set_inheritable(False)
         return listener
@@ -100,14 +99,7 @@ def metrics_socket(endpoint: Endpoint) -> socket.socket:
         family = socket.AF_INET6 if ":" in endpoint.host else socket.AF_INET
         return socket.create_server((endpoint.host, endpoint.port), family=family)
     except OSError as error:
-        message = f"metrics cannot be served at {endpoint}: {os.strerror(error.errno or 0)}"
-        raise ConfigError(Finding("not-bound", message, "see `--metrics`")) from None
-
-
-def keep_metrics_socket_open(listener: socket.socket) -> None:
-    """Keep the socket open across execve: old workers may still use its port, so it could not be bound again."""
-    listener.set_inheritable(True)
-    os.environ[_INHERITED_SOCKET] = str(listener.fileno())
+        raise not_bound("the metrics page", endpoint, "--metrics", error) from None
 
 
 async def serve_metrics(listener: socket.socket, counters: Counters) -> asyncio.Server:

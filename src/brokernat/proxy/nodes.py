@@ -49,8 +49,10 @@ class Nodes:
     def __init__(self, address_map: AddressMap | None, file: Path | None = None) -> None:
         self.address_map = address_map
         self._file = file
-        self._file_mtime = 0
+        self._file_version = (0, 0)
         self._advertised: dict[int, Endpoint] = {}
+        self._stored: dict[int, Endpoint] = {}
+        """The nodes in the file when it was last read or written."""
         self.read()
 
     @property
@@ -59,15 +61,15 @@ class Nodes:
         return self._advertised
 
     def learn(self, node_id: int, endpoint: Endpoint) -> None:
-        """Store the advertised endpoint of a node."""
+        """Use the advertised endpoint of a node; `save` stores it."""
         self._advertised[node_id] = endpoint
-        self._write()
 
     def reachable(self, node_id: int) -> Endpoint | None:
         """The endpoint to dial for a node, None for an unknown node.
 
         Raises:
             UnmappedEndpointError: its advertised endpoint has no rule.
+            ConfigError: its rule gives it no valid port.
         """
         endpoint = self._advertised.get(node_id)
         if endpoint is None or self.address_map is None:
@@ -83,48 +85,65 @@ class Nodes:
                 return rule.translate(server, None)
         return server
 
-    def dial_targets(self) -> dict[int, Endpoint | None]:
-        """The endpoint to dial for each node, None for a refused one."""
-        targets: dict[int, Endpoint | None] = {}
-        for node_id in self._advertised:
-            try:
-                targets[node_id] = self.reachable(node_id)
-            except UnmappedEndpointError:
-                targets[node_id] = None
-        return targets
+    def dial_target(self, node_id: int) -> Endpoint | None:
+        """The endpoint to dial for a node, None for an unknown or a refused one."""
+        try:
+            return self.reachable(node_id)
+        except (UnmappedEndpointError, ConfigError):
+            return None
 
     @property
     def outdated(self) -> bool:
         """Whether the file has changed since it was read."""
         try:
-            return self._file is not None and self._file.stat().st_mtime_ns != self._file_mtime
+            return self._file is not None and _version(self._file) != self._file_version
         except OSError:
             return False
 
     def read(self) -> None:
-        """Read the file and add its nodes."""
+        """Read the file and add its nodes. It does not replace an endpoint that is not saved yet."""
         if self._file is None:
             return
+        unsaved = dict(self._advertised.items() - self._stored.items())
+        self._stored = {}
         try:
-            self._file_mtime = self._file.stat().st_mtime_ns
+            self._file_version = _version(self._file)
             stored = json.loads(self._file.read_text("utf-8"))
-            self._advertised.update({int(node_id): Endpoint.parse(text) for node_id, text in stored.items()})
+            self._stored = {int(node_id): Endpoint.parse(text) for node_id, text in stored.items()}
         except FileNotFoundError:
             return
         except (OSError, ValueError, AttributeError, TypeError, ConfigError) as error:
             _log.warning("ignoring `%s`: %s", self._file, error)
+        self._advertised |= self._stored | unsaved
 
-    def _write(self) -> None:
-        if self._file is None:
+    def save(self) -> None:
+        """Write all nodes if the file lacks one of them. Call `read` before if it is `outdated`.
+
+        Two workers may write at the same time. The one whose nodes are lost sees another file, reads it, and writes
+        the nodes of both.
+        """
+        if self._file is None or self._advertised == self._stored:
             return
+        # Also after an error, which is reported once.
+        self._stored = dict(self._advertised)
         temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({str(key): str(value) for key, value in sorted(self._advertised.items())}))
+            temporary.write_text(json.dumps({str(key): str(value) for key, value in sorted(self._stored.items())}))
+            # Before the rename, after which the file may already be another worker's.
+            version = _version(temporary)
             exchange(temporary, self._file)
-            self._file_mtime = self._file.stat().st_mtime_ns
+            self._file_version = version
         except OSError as error:
             _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", temporary, error)
+            with suppress(OSError):
+                temporary.unlink()
+
+
+def _version(file: Path) -> tuple[int, int]:
+    """Differs after each replacement of a file, also within one tick of the file system's clock."""
+    status = file.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 def nodes_file(cluster: Cluster, listen: Endpoint) -> Path:

@@ -12,6 +12,7 @@ import asyncio
 import select
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import closing
 from contextvars import Context
 from time import monotonic
 from typing import Any, Final, TypeVar, TypeVarTuple
@@ -163,5 +164,6 @@ def running() -> Loop:
 
 def run(main: Coroutine[Any, Any, _Result]) -> _Result:
     """As `asyncio.run`, in a `Loop`."""
-    with asyncio.Runner(loop_factory=Loop) as runner:
+    # Closed, because a coroutine that never runs is warned of: the loop may fail to be created.
+    with closing(main), asyncio.Runner(loop_factory=Loop) as runner:
         return runner.run(main)

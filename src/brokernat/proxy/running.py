@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
-from brokernat.errors import ConfigError
 from brokernat.proxy import polling
 from brokernat.proxy.server import Proxy, Settings
+
+_Started = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
+"""The loop, and the event that ends the proxy; or the error of the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,12 @@ def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[Runnin
 
     Raises:
         ConfigError: the port cannot be bound, or the cluster's configuration cannot be used.
+        OSError: no event loop can be created, for example without file descriptors.
     """
     settings = settings or Settings()
     proxy = Proxy(cluster, settings)
-    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=lambda: polling.run(_serve(proxy, started)), name="brokernat-proxy", daemon=True)
+    started: _Started = Future()
+    thread = threading.Thread(target=_run, args=(proxy, started), name="brokernat-proxy", daemon=True)
     thread.start()
     loop, stop = started.result()
     try:
@@ -50,14 +53,21 @@ def serve(cluster: Cluster, settings: Settings | None = None) -> Iterator[Runnin
         thread.join()
 
 
-async def _serve(proxy: Proxy, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+def _run(proxy: Proxy, started: _Started) -> None:
+    try:
+        polling.run(_serve(proxy, started))
+    except BaseException as error:
+        if started.done():
+            raise
+        started.set_exception(error)
+
+
+async def _serve(proxy: Proxy, started: _Started) -> None:
     stop = asyncio.Event()
     try:
         proxy.start()
-    except ConfigError as error:
-        started.set_exception(error)
-        return
-    started.set_result((asyncio.get_running_loop(), stop))
-    await stop.wait()
-    proxy.stop_listening()
-    await proxy.drain()
+        started.set_result((asyncio.get_running_loop(), stop))
+        await stop.wait()
+    finally:
+        proxy.stop_listening()
+        await proxy.drain()

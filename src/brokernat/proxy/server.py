@@ -13,14 +13,14 @@ import logging
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import AddressMap, Endpoint, not_bound
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling
@@ -136,7 +136,7 @@ class Proxy:
             self._nodes.address_map = address_map
 
         _log.info("a new map is in use")
-        self._change(exchange)
+        self._change(exchange, self._nodes.advertised)
 
     @contextmanager
     def reserved(self, *, from_previous_program: bool) -> Iterator[None]:
@@ -230,7 +230,7 @@ class Proxy:
 
     def _dialled(self, node_id: int) -> str:
         """The endpoint that is dialled for a node now; empty for the bootstrap server."""
-        return str(self._nodes.dial_targets().get(node_id, ""))
+        return "" if node_id == _BOOTSTRAP else str(self._nodes.dial_target(node_id))
 
     # Ports.
 
@@ -258,7 +258,7 @@ class Proxy:
                 listener.close()
                 raise
         except OSError as error:
-            raise _not_bound(Endpoint(host, port), error) from None
+            raise not_bound("the proxy", Endpoint(host, port), "--listen", error) from None
         return listener
 
     def _bind_known_nodes(self) -> None:
@@ -277,7 +277,7 @@ class Proxy:
         endpoint = self._nodes.advertised[node_id]
         try:
             reachable = self._nodes.reachable(node_id)
-        except UnmappedEndpointError as error:
+        except (UnmappedEndpointError, ConfigError) as error:
             self._warn(f"node {node_id} is refused: {error.message}", error.hint)
         else:
             _log.info("node %d on port %d: %s, dialled at %s", node_id, self._port(node_id), endpoint, reachable)
@@ -291,22 +291,37 @@ class Proxy:
         try:
             endpoint, port = _cached_endpoint(host, port), self._port(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
-                self._change(partial(self._nodes.learn, node_id, endpoint))
+                self._change(partial(self._nodes.learn, node_id, endpoint), [node_id])
+                # Once for all nodes of the response, after it is forwarded.
+                asyncio.get_running_loop().call_soon(self._share_nodes)
         except ConfigError as error:
             self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return None
         # A draining process opens no ports; the next process has the same ones.
         return _cached_endpoint(host_for_client, port) if self._draining or self._ensure_port(node_id) else None
 
-    def _change(self, change: Callable[[], object]) -> None:
-        """Change the nodes, and close connections to the former target of a node."""
-        before = self._nodes.dial_targets()
+    def _share_nodes(self) -> None:
+        """Read the nodes that other workers have saved, and save those that they do not know."""
+        if self._nodes.outdated:
+            self._change(self._nodes.read, self._nodes.advertised)
+            if not self._draining:
+                self._bind_known_nodes()
+        self._nodes.save()
+
+    def _change(self, change: Callable[[], object], changed: Iterable[int]) -> None:
+        """Change nodes, and close connections to their former targets.
+
+        Args:
+            change: changes them.
+            changed: the ids of nodes whose target may change.
+        """
+        target = self._nodes.dial_target
+        before = {node_id: target(node_id) for node_id in changed if node_id in self._nodes.advertised}
         change()
-        after = self._nodes.dial_targets()
-        moved = {node_id for node_id, endpoint in before.items() if after[node_id] != endpoint}
+        moved = {node_id for node_id, endpoint in before.items() if target(node_id) != endpoint}
         for node_id in sorted(moved):
             _log.info(
-                "node %d has a new address: it is dialled at %s", node_id, after[node_id] or "no endpoint, refused"
+                "node %d has a new address: it is dialled at %s", node_id, target(node_id) or "no endpoint, refused"
             )
         loop = asyncio.get_running_loop()
         for relay in [each for each, node_id in self._relays.items() if node_id in moved]:
@@ -378,7 +393,7 @@ class Proxy:
                     client = wrap_tls(client, self._downstream_tls, name=None)
                     await tls_handshake(client)
                 broker = await self._connect(node_id)
-        except UnmappedEndpointError as error:
+        except (UnmappedEndpointError, ConfigError) as error:
             self._fail("unmapped", f"{client_on_port}: node {node_id} is refused: {error.message}", error.hint)
         except UnreachableError as error:
             self._fail("unreachable", f"{client_on_port}: the broker cannot be reached: {error}")
@@ -421,12 +436,8 @@ class Proxy:
         """A plain connection to a loopback broker; None otherwise and after errors, which `_connect` reports."""
         if self._downstream_tls is not None or not self._upstream.plain:
             return None
-        try:
-            endpoint = (
-                self._nodes.bootstrap(self._servers[0]) if node_id == _BOOTSTRAP else self._nodes.reachable(node_id)
-            )
-        except UnmappedEndpointError:
-            return None
+        nodes = self._nodes
+        endpoint = nodes.bootstrap(self._servers[0]) if node_id == _BOOTSTRAP else nodes.dial_target(node_id)
         return None if endpoint is None else dial_loopback(endpoint)
 
     async def _connect(self, node_id: int) -> socket.socket:
@@ -486,9 +497,7 @@ class Proxy:
         self._now = loop.time()
         if self._draining:
             return
-        if self._nodes.outdated:
-            self._change(self._nodes.read)
-            self._bind_known_nodes()
+        self._share_nodes()
         limits = self._limits
         for relay in list(self._relays):
             if self._count_bytes(relay):
@@ -538,10 +547,3 @@ def server_context(chain: Path, key: Path) -> ssl.SSLContext:
         message = f"the certificate `{chain}` with the key `{key}` cannot be used: {reason}"
         raise ConfigError(Finding("certificate-unusable", message, "both are PEM; the key has no password")) from None
     return context
-
-
-def _not_bound(endpoint: Endpoint, error: OSError) -> ConfigError:
-    if error.errno == errno.EADDRINUSE:
-        return ConfigError(Finding("port-in-use", f"{endpoint} is in use by another program", "see `--listen`"))
-    reason = error.strerror or type(error).__name__
-    return ConfigError(Finding("not-bound", f"the proxy cannot listen on {endpoint}: {reason}", "see `--listen`"))

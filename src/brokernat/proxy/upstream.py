@@ -14,6 +14,7 @@ import os
 import socket
 import ssl
 import struct
+from asyncio.staggered import staggered_race
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ from brokernat.clients.tls import tls_side
 from brokernat.config import Cluster
 from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding
+from brokernat.text import printable
 from brokernat.wire.errors import MessageError
 from brokernat.wire.fields import Cursor, put_text
 
@@ -38,6 +40,10 @@ Exchange = Callable[[bytes], Awaitable[bytes]]
 """Sends a request and returns its response, both without the length field."""
 _LARGEST_RESPONSE: Final = 64 << 10
 """The largest response to a login request, in bytes."""
+_LONGEST_QUOTE: Final = 200
+"""The most characters of a broker's text in a message."""
+_NEXT_ADDRESS: Final = 0.25
+"""Seconds without a connection after which the next address is dialled, too (RFC 8305, 5)."""
 
 
 class LoginError(Exception):
@@ -66,15 +72,15 @@ class BrokerLogin:
     async def _log_in(self, exchange: Exchange) -> None:
         response = await _request(exchange, _HANDSHAKE, put_text(self.mechanism.encode(), compact=False))
         if response.i16():
-            offered = [(response.text(compact=False) or b"").decode() for _ in range(response.count(compact=False))]
-            raise LoginError(f"the broker does not offer {self.mechanism}, but {', '.join(offered)}")
+            offered = [response.text(compact=False) or b"" for _ in range(response.count(compact=False))]
+            raise LoginError(f"the broker does not offer {self.mechanism}, but {_quoted(b', '.join(offered))}")
         tokens = login_tokens(self.mechanism, self.username, self.password)
         token = next(tokens)
         while True:
             response = await _request(exchange, _AUTHENTICATE, struct.pack(">i", len(token)) + token)
             error, message = response.i16(), response.text(compact=False)
             if error:
-                reason = masked((message or b"").decode("utf-8", "replace"), self.password)
+                reason = _quoted(message or b"", self.password)
                 raise LoginError(f"the broker rejected the login: {reason or f'error {error}'}")
             try:
                 token = tokens.send(response.blob())
@@ -112,6 +118,12 @@ async def _request(exchange: Exchange, kind: tuple[int, int], body: bytes) -> Cu
     return Cursor(await exchange(struct.pack(">hhi", *kind, 0) + _CLIENT_ID + body), 4)
 
 
+def _quoted(text: bytes, secret: str = "") -> str:
+    """A broker's text for a message: short, printable, without the secret."""
+    readable = printable(masked(text.decode("utf-8", "replace"), secret))
+    return readable if len(readable) <= _LONGEST_QUOTE else f"{readable[:_LONGEST_QUOTE]}…"
+
+
 class UnreachableError(Exception):
     """The broker cannot be reached; the text has the endpoint and the reason."""
 
@@ -124,31 +136,33 @@ def prepare(connection: socket.socket) -> None:
 
 
 async def dial(endpoint: Endpoint) -> socket.socket:
-    """A connection to the first address of the endpoint that accepts one.
+    """A connection to the address of the endpoint that accepts one first (RFC 8305).
 
     Raises:
         UnreachableError: none does.
     """
-    loop = asyncio.get_running_loop()
-    reason = "no address"
     try:
         addresses = await _addresses(endpoint)
     except OSError as error:
         raise UnreachableError(f"{endpoint}: {error.strerror or error}") from None
-    for family, address in addresses:
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            prepare(connection)
-            await loop.sock_connect(connection, address)
-        except OSError as error:
-            connection.close()
-            reason = _reason(error)
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
-    raise UnreachableError(f"{endpoint}: {reason}")
+    attempts = [partial(_dial_address, *each) for each in addresses]
+    connection: socket.socket | None
+    connection, _, failures = await staggered_race(attempts, _NEXT_ADDRESS)
+    if connection is None:
+        reasons = dict.fromkeys(_reason(each) for each in failures if each is not None)
+        raise UnreachableError(f"{endpoint}: {', '.join(reasons)}")
+    return connection
+
+
+async def _dial_address(family: int, address: Any) -> socket.socket:
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        prepare(connection)
+        await asyncio.get_running_loop().sock_connect(connection, address)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def dial_loopback(endpoint: Endpoint) -> socket.socket | None:

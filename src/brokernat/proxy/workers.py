@@ -23,7 +23,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from brokernat.address import AddressMap
 from brokernat.errors import BrokernatError
 from brokernat.proxy import polling
 from brokernat.proxy.handover import Handover, inherited_receiver
-from brokernat.proxy.metrics import Counters, keep_metrics_socket_open, serve_metrics
+from brokernat.proxy.metrics import INHERITED_SOCKET, Counters, serve_metrics
 from brokernat.proxy.server import Proxy
 
 _log = logging.getLogger("brokernat.proxy")
@@ -45,8 +45,8 @@ _REPLACE_PAUSE: Final = 1.0
 _DRAIN_WAIT: Final = 5.0
 """Seconds to wait for workers that still listen: a hanging worker must not prevent the others from ending."""
 _PREDECESSOR: Final = "BROKERNAT_PROXY_PREDECESSOR"
-"""The variable with the descriptor for the connections of the previous program and the process ids of its workers;
-empty at the first start."""
+"""The variable with three descriptors (`_SharedDescriptors.for_next_program`) and the process ids of the workers of the
+previous program; empty at the first start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class Service:
             ConfigError: the port cannot be bound.
         """
         _allow_many_files()
-        previous_receiver, *predecessors = os.environ.pop(_PREDECESSOR, "").split() or [""]
-        with self.proxy.reserved(from_previous_program=bool(previous_receiver)):
-            shared = _SharedDescriptors(inherited_receiver(previous_receiver) if previous_receiver else None)
-            return _Parent(self, workers, shared, set(map(int, predecessors))).run()
+        inherited = list(map(int, os.environ.pop(_PREDECESSOR, "").split()))
+        with self.proxy.reserved(from_previous_program=bool(inherited)):
+            shared = _SharedDescriptors(inherited[:3])
+            return _Parent(self, workers, shared, set(inherited[3:])).run()
 
     def run_worker(self, number: int, ready: Callable[[], None], shared: _SharedDescriptors) -> int:
         """Run one worker; returns the same as `run`."""
@@ -135,14 +135,20 @@ class Service:
 class _SharedDescriptors:
     """The file descriptors that a parent and its workers share.
 
-    `alive` is a pipe that ends with the parent. Connections of the previous program arrive at `previous`, and are sent
-    to the next program through `handover`. Every process that may listen keeps another pipe open.
+    `alive` is a pipe that ends with the parent, one for all programs of a process: its old workers must not see an end.
+    Connections of the previous program arrive at `previous`, and are sent to the next program through `handover`. Every
+    process that may listen keeps another pipe open.
+
+    Args:
+        inherited: the three descriptors of the previous program, or none.
     """
 
-    def __init__(self, previous: socket.socket | None) -> None:
-        self.previous = previous
+    def __init__(self, inherited: Sequence[int]) -> None:
+        for each in inherited:
+            os.set_inheritable(each, False)
+        self.previous = inherited_receiver(inherited[0]) if inherited else None
         self.handover = Handover()
-        self.alive, self._parent = os.pipe()
+        self.alive, self._parent = inherited[1:] or os.pipe()
         self._listeners_ended, self._listening = os.pipe()
 
     def use_in_worker(self) -> None:
@@ -163,14 +169,9 @@ class _SharedDescriptors:
             await asyncio.wait_for(ended.wait(), _DRAIN_WAIT)
         loop.remove_reader(self._listeners_ended)
 
-    def keep_for_next_program(self) -> str:
-        """Keep the descriptors of the old workers open across execve.
-
-        Returns:
-            The argument of `inherited_receiver` for the next program.
-        """
-        os.set_inheritable(self._parent, True)
-        return self.handover.keep_receiver_open()
+    def for_next_program(self) -> tuple[int, int, int]:
+        """The descriptors that the next program inherits."""
+        return self.handover.receiver, self.alive, self._parent
 
 
 class _Parent:
@@ -261,13 +262,20 @@ class _Parent:
         except BrokernatError as error:
             _log.error("the proxy is not restarted: %s", error)
             return
-        os.environ[_PREDECESSOR] = " ".join((self._shared.keep_for_next_program(), *map(str, self._numbers)))
+        inherited = list(self._shared.for_next_program())
+        environ = os.environ | {_PREDECESSOR: " ".join(map(str, (*inherited, *self._numbers)))}
         if self._service.metrics is not None:
-            keep_metrics_socket_open(self._service.metrics)
+            # Old workers may still use its port, so it could not be bound again.
+            inherited.append(self._service.metrics.fileno())
+            environ[INHERITED_SOCKET] = str(inherited[-1])
         try:
-            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - its own arguments
+            for each in inherited:
+                os.set_inheritable(each, True)
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environ)  # noqa: S606 - its own arguments
         except OSError as error:
             _log.error("the proxy is not restarted: `%s`: %s", sys.executable, error.strerror)
+        for each in inherited:
+            os.set_inheritable(each, False)
 
 
 def _signal(pids: Iterable[int], number: int) -> None:

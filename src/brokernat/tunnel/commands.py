@@ -41,7 +41,7 @@ class CommandForwarder:
         words = self._command_line(forward)
         if shutil.which(words[0]) is None:
             raise MissingToolError(f"no `{words[0]}` on this machine", hint="install it, or give its full path")
-        self.renew(forward)
+        self.close(forward)
         process = self._running[forward] = self._workspace.start(words, self._log(forward))
         deadline = time.monotonic() + _READY_TIMEOUT
         while not _listens(forward.local):
@@ -53,7 +53,7 @@ class CommandForwarder:
                 if process.returncode is None
                 else f"it ended with {process.returncode}"
             )
-            self.renew(forward)
+            self.close(forward)
             if any(text in reason.lower() for text in _TAKEN):
                 raise PortTakenError(str(forward))
             raise TunnelFailedError(
@@ -66,6 +66,10 @@ class CommandForwarder:
         return process is not None and process.poll() is None
 
     def renew(self, forward: Forward) -> None:
+        """End the program of the forward."""
+        self.close(forward)
+
+    def close(self, forward: Forward) -> None:
         """End the program of the forward."""
         if (process := self._running.pop(forward, None)) is not None:
             self._workspace.end(process)

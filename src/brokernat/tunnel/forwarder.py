@@ -45,6 +45,9 @@ class Forwarder(Protocol):
     def alive(self, forward: Forward) -> bool:
         """Whether the forward still accepts connections; never blocks."""
 
+    def close(self, forward: Forward) -> None:
+        """End the forward. Its local port is free again."""
+
     def renew(self, forward: Forward) -> None:
         """End a forward that still accepts connections but may have lost its target; the caller opens it again."""
 

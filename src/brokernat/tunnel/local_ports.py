@@ -60,7 +60,7 @@ def _next_endpoints(endpoint: Endpoint, known: Collection[Endpoint]) -> Iterator
 
 
 class LocalPorts:
-    """The ports of one tunnel, each bound until a forward gets it. Call `close` at the end."""
+    """The ports of one tunnel, each bound while no forward has it. Call `close` at the end."""
 
     def __init__(self, tunnel: str) -> None:
         self._tunnel = tunnel
@@ -84,6 +84,14 @@ class LocalPorts:
         """Release the port for a forward."""
         if (bound_socket := self._bound.pop(self._ports[endpoint], None)) is not None:
             bound_socket.close()
+
+    def hold(self, endpoint: Endpoint) -> None:
+        """Bind the port of a closed forward again. If another program has it, the endpoint has no port any more."""
+        port = self._ports[endpoint]
+        if (bound_socket := _bind(port)) is not None:
+            self._bound[port] = bound_socket
+        else:
+            del self._ports[endpoint]
 
     def choose_another(self, endpoint: Endpoint) -> None:
         """Choose and bind the next free port, because another program uses this one."""
@@ -118,6 +126,8 @@ def _bind(port: int) -> socket.socket | None:
     bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound_socket.bind((LOOPBACK, port))
+        # From now on nobody else can bind it: two sockets with SO_REUSEADDR may share a port where none listens.
+        bound_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
     except OSError:
         bound_socket.close()
         return None

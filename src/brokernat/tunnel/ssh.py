@@ -17,6 +17,8 @@ import shlex
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from brokernat.errors import ConfigError, Finding, MissingToolError
@@ -62,8 +64,7 @@ class SshForwarder:
         """As `Forwarder.open`; connects first if there is no connection."""
         if not self._connected():
             self._connect(may_prompt=may_prompt)
-        result = self._add(forward)
-        if result.returncode != 0:
+        if not self._control("forward", forward):
             if self._connected():
                 raise PortTakenError(str(forward))
             raise self._failed(may_prompt=may_prompt)
@@ -72,6 +73,13 @@ class SshForwarder:
     def alive(self, forward: Forward) -> bool:
         """Whether its connection is open."""
         return self._connected() and forward in self._open
+
+    def close(self, forward: Forward) -> None:
+        """As `Forwarder.close`; a master that does not answer is reported when the next forward is opened."""
+        if self._connected() and forward in self._open:
+            with suppress(TunnelFailedError):
+                self._control("cancel", forward)
+        self._open.discard(forward)
 
     def renew(self, forward: Forward) -> None:
         """Does nothing, because sshd dials the broker again for every connection."""
@@ -93,9 +101,16 @@ class SshForwarder:
         words += self._options(may_prompt=may_prompt)
         if self._workspace.run_on_terminal([*words, *self._words]) != 0:
             raise self._failed(may_prompt=may_prompt)
-        self._master = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._master.connect(str(self._socket))
-        self._master.setblocking(False)
+        master = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        master.settimeout(_SUBCOMMAND_TIMEOUT)
+        try:
+            master.connect(str(self._socket))
+        except OSError:
+            # It has ended meanwhile, or could not create its control socket.
+            master.close()
+            raise self._failed(may_prompt=may_prompt) from None
+        master.setblocking(False)
+        self._master = master
 
     def _options(self, *, may_prompt: bool) -> list[str]:
         """Required options, and defaults for options that the user's configuration does not set."""
@@ -111,9 +126,7 @@ class SshForwarder:
 
     def _configuration(self) -> dict[str, str]:
         """The effective configuration for these words (`ssh -G`)."""
-        result = subprocess.run(
-            ["ssh", "-G", *self._words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
+        result = self._run(["ssh", "-G", *self._words])
         if result.returncode != 0:
             message = f"ssh rejects `{shlex.join(self._words)}`: {' '.join(result.stderr.split())}"
             raise ConfigError(Finding("bad-ssh", message, "write the arguments of `ssh`, such as `user@bastion`"))
@@ -135,17 +148,32 @@ class SshForwarder:
         self._open.clear()
         return False
 
-    def _add(self, forward: Forward) -> subprocess.CompletedProcess[str]:
+    def _control(self, command: str, forward: Forward) -> bool:
+        """Sends the master a command (`ssh -O`) for a forward; returns whether it succeeded."""
         # Without the user's configuration, which may add forwards of its own; the host's name is not used.
-        words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", "forward"]
-        return subprocess.run(
-            [*words, "-L", f"{forward.local}:{forward.target}", "brokernat"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_SUBCOMMAND_TIMEOUT,
-        )
+        words = ["ssh", "-F", "none", "-S", str(self._socket), "-O", command]
+        return self._run([*words, "-L", f"{forward.local}:{forward.target}", "brokernat"]).returncode == 0
+
+    def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Runs ssh without a terminal.
+
+        Raises:
+            TunnelFailedError: it cannot be started, or does not end in time.
+        """
+        try:
+            return subprocess.run(
+                words,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_SUBCOMMAND_TIMEOUT,
+            )
+        except subprocess.TimeoutExpired:
+            reason = f"it does not end within {_SUBCOMMAND_TIMEOUT} s"
+        except OSError as error:
+            reason = f"it cannot be started: {error.strerror}"
+        raise TunnelFailedError(f"`{shlex.join(words)}`: {reason}", hint=f"`{self} true` must work by hand")
 
     def _failed(self, *, may_prompt: bool) -> TunnelFailedError:
         return failure(str(self), last_lines(self._log, most=40), terminal=may_prompt and has_terminal())

@@ -5,7 +5,8 @@
 A separate thread does this, so that it also works in a notebook, whose main thread has an event loop. The thread checks
 the forwards every second, and periodically reads the metadata, through a different broker each time. It reopens a dead
 forward on the same local port, because clients have already read the map: at once, then after 1, 2, 4 ... 30 seconds. A
-new broker gets a forward and a rule.
+new broker gets a forward and a rule. The forward of an endpoint that several successive responses do not have is
+closed. Its rule and its port stay: the broker may only be restarting, and no other program must get its clients.
 
 Clients read a map once. So the map has rules for brokers that may join later (`local_ports.expected_endpoints`). For an
 unexpected broker, a message reports that running programs do not have its rule.
@@ -16,7 +17,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -40,6 +43,9 @@ _CHECK_INTERVAL: Final = 1.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _PORT_TRIES = 20
 _PROBE = 10.0
+_ABSENT_RESPONSES = 4
+"""The number of successive metadata responses without an endpoint after which its forward is closed: at the default
+interval one minute, in which most brokers restart."""
 
 
 @dataclass(slots=True)
@@ -90,10 +96,12 @@ class Tunnel:
         self._nodes: dict[int, Endpoint] = {}
         self._retries: dict[object, _Retry] = {}
         self._unresponsive: set[int] = set()
+        self._absences: Counter[Endpoint] = Counter()
+        """The number of the last responses that do not have an endpoint."""
         self._cluster_id: str | None = None
         self._refreshes = 0
         self.on_map: Callable[[AddressMap], None] = lambda _: None
-        """Called with the new map after a broker has joined."""
+        """Called with the new map after a broker has joined or left."""
         try:
             self._forwarder = _forwarder(self._section, self._workspace)
             self._ports = LocalPorts(f"{self._forwarder} {cluster.name} {cluster.bootstrap_servers[0]}")
@@ -340,8 +348,9 @@ class Tunnel:
         if node in self._unresponsive:
             self._unresponsive.discard(node)
             self._report(f"{broker} answers again")
-        if result.cluster_id == self._cluster_id:
-            self._add_brokers(result.brokers or ())
+        if result.cluster_id == self._cluster_id and result.brokers:
+            self._add_brokers(result.brokers)
+            self._close_absent({self._nodes[each.node_id] for each in result.brokers if each.node_id in self._nodes})
 
     def _add_brokers(self, advertised: Iterable[Advertised]) -> None:
         """Opens and proves a forward for each new broker."""
@@ -357,6 +366,23 @@ class Tunnel:
             running = "" if broker.advertised in expected else "; restart running programs, which lack this rule"
             self._report(f"{broker} was added: {broker.advertised} = {broker.local}{running}")
         if new:
+            self.on_map(self.address_map)
+
+    def _close_absent(self, advertised: AbstractSet[Endpoint]) -> None:
+        """Closes the forwards of endpoints that no broker has advertised for some time."""
+        absent = self._forwards.keys() - advertised
+        self._absences = Counter({endpoint: self._absences[endpoint] + 1 for endpoint in absent})
+        gone = {endpoint for endpoint in absent if self._absences[endpoint] >= _ABSENT_RESPONSES}
+        self._nodes = {node_id: each for node_id, each in self._nodes.items() if each not in gone}
+        self._unresponsive &= self._nodes.keys()
+        closing = sorted(gone - {*self._given_cluster.bootstrap_servers, *self._section.also})
+        for endpoint in closing:
+            forward = self._forwards.pop(endpoint)
+            self._retries.pop(self._forwarder.connection_key(forward), None)
+            self._forwarder.close(forward)
+            self._ports.hold(endpoint)
+            self._report(f"{endpoint} is no longer advertised; its forward is closed")
+        if closing:
             self.on_map(self.address_map)
 
 

@@ -15,8 +15,6 @@ _OF_CLIENTS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) ", "HTTP"),
     (rb"PRI \* HTTP/2", "HTTP/2"),
     (rb"\x16\x03[\x00-\x04]", "TLS"),  # a handshake (RFC 8446, 5.1)
-    (rb"\x15\x03[\x00-\x04]", "TLS"),  # an alert: the response of a TLS broker to plain bytes
-    (rb"HTTP/1", "HTTP"),
     (rb"SSH-", "SSH"),
     (rb"PROXY |\r\n\r\n\x00\r\nQUIT\n", "the PROXY protocol"),
     (rb"\x05[\x01-\x09][\x00-\x09]", "SOCKS"),

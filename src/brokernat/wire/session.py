@@ -25,7 +25,7 @@ from brokernat.wire import api
 from brokernat.wire.api import HIGHEST, refusal_reason, request_name
 from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
 from brokernat.wire.fields import Cursor
-from brokernat.wire.protocols import protocol_of_client
+from brokernat.wire.protocols import protocol_of_client, protocol_of_server
 from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
 
 Chunk = bytes | bytearray | memoryview
@@ -42,6 +42,8 @@ _TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEAR
 _MOST_TOKENS: Final = 4
 _LONGEST_REMEMBERED: Final = 256
 """The most bytes before `acks` that a connection remembers; client ids may have 32 KiB."""
+_LONGEST_HEADER: Final = 64 << 10
+"""The most bytes of a request that are buffered: a client that has not logged in must not fill the memory."""
 
 
 class _Frames(ABC):
@@ -52,6 +54,8 @@ class _Frames(ABC):
         self._buffered = bytearray()
         self._bytes_needed = 0
         self._replacement: bytes | None = None
+        self.had_frame = False
+        """Whether the peer has sent a header of Kafka's."""
 
     @property
     def between_frames(self) -> bool:
@@ -83,12 +87,13 @@ class _Frames(ABC):
             at = start = at + step
             if len(self._buffered) < self._bytes_needed:
                 return out
-            # A copy, because a bytearray with an exported view cannot be resized.
-            size = self._begin_frame(memoryview(bytes(self._buffered)), 0)
+            frame = self._buffered
+            size = self._begin_frame(memoryview(frame), 0)
             if size < 0:
-                self._bytes_needed = -size
+                # A copy, because a bytearray with an exported view cannot be resized.
+                self._buffered, self._bytes_needed = bytearray(frame), -size
                 continue
-            frame, replacement = self._buffered, self._replacement
+            replacement = self._replacement
             self._buffered, self._replacement = bytearray(), None
             out.append(frame[:size] if replacement is None else replacement)
             if size < len(frame):
@@ -144,7 +149,7 @@ class Session:
         self._sasl = _Sasl()
         self._requests = _Requests(self._in_flight, self._sasl, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
-        self._requests.had_request = had_request
+        self._requests.had_frame = self._responses.had_frame = had_request
         self.requests = self._requests.feed
         """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
@@ -158,7 +163,7 @@ class Session:
     @property
     def had_request(self) -> bool:
         """Whether the client has sent a request."""
-        return self._requests.had_request
+        return self._requests.had_frame
 
     @property
     def between_requests(self) -> bool:
@@ -200,7 +205,6 @@ class _Requests(_Frames):
         self._max_frame = max_frame
         self._before_acks = b""
         self._produce_version = -1
-        self.had_request = False
 
     def _begin_frame(self, data: memoryview, at: int) -> int:
         if self._sasl.tokens_left and (token := self._token(data[at:])):
@@ -230,7 +234,7 @@ class _Requests(_Frames):
                 self._sasl.mechanism = _mechanism(data[at : at + size])
             except MessageError as error:
                 return self._need_more(data[at:], size, error)
-        self.had_request = True
+        self.had_frame = True
         self._in_flight.append((correlation, key, version))
         return size
 
@@ -278,6 +282,8 @@ class _Requests(_Frames):
         return _LENGTH.size + length
 
     def _unsupported(self, data: memoryview, size: int, correlation: int) -> int:
+        if size > _LONGEST_HEADER:
+            raise self._invalid_request(data, f"an ApiVersions request of {size - _LENGTH.size} bytes")
         cursor = Cursor(data[:size], _REQUEST.size)
         try:
             cursor.text(compact=False)  # client id
@@ -287,18 +293,18 @@ class _Requests(_Frames):
             return -size
         header = struct.pack(">ihhi", cursor.at - _LENGTH.size, api.API_VERSIONS, 0, correlation)
         self._replacement = header + bytes(data[_REQUEST.size : cursor.at])
-        self.had_request = True
+        self.had_frame = True
         self._in_flight.append((correlation, api.API_VERSIONS, UNSUPPORTED))
         return size
 
     def _need_more(self, data: memoryview, size: int, error: MessageError) -> int:
-        """As `_begin_frame` for an incomplete header: a few more bytes are needed, so that little is buffered."""
-        if not error.short or len(data) >= size:
+        """As `_begin_frame` for an incomplete header: twice the bytes are needed, so that it is parsed few times."""
+        if not error.short or len(data) >= min(size, _LONGEST_HEADER):
             raise self._invalid_request(data, f"an unreadable request: {error}")
-        return -min(size, len(data) + 64)
+        return -min(size, 2 * len(data))
 
     def _invalid_request(self, data: memoryview, fault: str) -> DownstreamProtocolError:
-        protocol = "" if self.had_request else protocol_of_client(bytes(data[:16]))
+        protocol = "" if self.had_frame else protocol_of_client(bytes(data[:16]))
         return DownstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 
 
@@ -318,7 +324,10 @@ class _Responses(_Frames):
             return self._token(data[at:])
         available = len(data) - at
         if available < _RESPONSE.size:
-            return -_RESPONSE.size
+            # The alert of a TLS broker, its whole response to plain bytes, has seven bytes.
+            if not self.had_frame and protocol_of_server(bytes(data[at:])):
+                raise self._invalid_response(data[at:], "")
+            return -available - 1
         length, correlation = _RESPONSE.unpack_from(data, at)
         if not self._in_flight:
             raise self._invalid_response(data[at:], "a response without a request")
@@ -340,6 +349,7 @@ class _Responses(_Frames):
             if not any(data[body : body + 2]):
                 self._sasl.begin()
         self._in_flight.popleft()
+        self.had_frame = True
         return size
 
     def _token(self, data: memoryview) -> int:
@@ -359,7 +369,7 @@ class _Responses(_Frames):
         self._replacement = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
 
     def _invalid_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
-        protocol = protocol_of_client(bytes(data[:16]))
+        protocol = "" if self.had_frame else protocol_of_server(bytes(data[:16]))
         return UpstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
 
 

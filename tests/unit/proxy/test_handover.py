@@ -14,13 +14,12 @@ import pytest
 from brokernat.proxy.handover import Connection, Handover, connections, inherited_receiver
 
 
-def test_only_the_next_program_inherits_the_receiving_end_and_it_ends_with_the_last_sender() -> None:
+def test_the_receiving_end_ends_with_the_last_sender() -> None:
     handover = Handover()
-    receiver = inherited_receiver(handover.keep_receiver_open())
+    receiver = inherited_receiver(handover.receiver)
     assert handover._receiver.detach() == receiver.fileno()
     client, broker = socket.socketpair()
     with closing(receiver), closing(client), closing(broker):
-        assert not receiver.get_inheritable()
         assert list(connections(receiver)) == []
         assert handover.send(Connection(7, "kafka-7:9092", client, broker))
         (received,) = connections(receiver)

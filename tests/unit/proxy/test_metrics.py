@@ -52,5 +52,12 @@ def test_only_metrics_are_served() -> None:
 def test_a_port_in_use_is_named() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         endpoint = Endpoint("127.0.0.1", taken.getsockname()[1])
-        with pytest.raises(ConfigError, match=f"metrics cannot be served at {endpoint}: Address already in use"):
+        with pytest.raises(ConfigError) as error:
             metrics_socket(endpoint)
+    assert error.value.message == f"the metrics page cannot listen on {endpoint}: Address already in use"
+    assert error.value.hint == "choose another address or port: `--metrics HOST:PORT`"
+
+
+def test_a_name_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"the metrics page cannot listen on nosuch\.invalid:9: .*[Nn]ame"):
+        metrics_socket(Endpoint("nosuch.invalid", 9))

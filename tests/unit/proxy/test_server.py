@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,7 @@ from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, server, upstream
 from brokernat.proxy.metrics import Counters
+from brokernat.proxy.nodes import Nodes
 from brokernat.proxy.server import Proxy
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
@@ -158,6 +160,47 @@ def test_a_node_that_no_rule_names_is_refused_in_words_and_not_shown(
     assert nodes_at(nodes[2]) == nodes
 
 
+def test_a_node_without_a_port_at_the_gateway_is_refused_and_no_other(
+    start: Start, brokers: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is node 1, the first one of a Metadata response."""
+    first, second = brokers.cluster.advertised.values()
+    proxy = start(AddressMap.parse(f"{first}=gw.example:{{65535+id}},{second}={brokers.reachable[2]}"))
+    nodes = nodes_at(proxy.bootstrap)
+    assert set(nodes) == {1, 2}
+    assert nodes_at(nodes[2]) == nodes
+    with closing(connected(nodes[1])) as connection:
+        assert connection.recv(1) == b""
+    assert f"node 1 is refused: the rule `{first}=gw.example:{{65535+id}}` gives node 1 the port 65536" in caplog.text
+    proxy.use(whole_map(brokers))
+    assert nodes_at(nodes[1]) == nodes
+
+
+def test_nodes_are_translated_once_each_and_saved_behind_the_response(
+    brokers: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    translated: list[int] = []
+    reachable = Nodes.reachable
+
+    def counted(nodes: Nodes, node_id: int) -> Endpoint | None:
+        translated.append(node_id)
+        return reachable(nodes, node_id)
+
+    monkeypatch.setattr(Nodes, "reachable", counted)
+    monkeypatch.setattr(server, "_SWEEP_INTERVAL", 3600.0)
+    cluster = Cluster("hq", (brokers.reachable[1],), whole_map(brokers))
+    settings = Settings(Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000))
+    with serve(cluster, settings) as proxy:
+        nodes = nodes_at(proxy.bootstrap)
+        in_the_response = list(translated)
+        assert nodes_at(nodes[2]) == nodes
+    assert sorted(in_the_response) == [1, 2]
+    # The file has the nodes, which the next proxy serves without a Metadata response.
+    with serve(cluster, settings):
+        connected(nodes[2]).close()
+
+
 def test_versions_are_clamped(start: Start) -> None:
     with closing(connected(start().bootstrap)) as connection:
         found, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
@@ -237,10 +280,41 @@ def test_a_port_in_use_is_named(start: Start, brokers: Served) -> None:
     proxy = start()
     settings = Settings(proxy.bootstrap, remember=False)
     with (
-        pytest.raises(ConfigError, match="9000 is in use by another program"),
+        pytest.raises(ConfigError, match=r"the proxy cannot listen on .*:9000: Address already in use"),
         serve(Cluster("hq", (brokers.reachable[1],)), settings),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(Proxy, "start"), (polling, "Loop")], ids=["the proxy", "the event loop of the thread"]
+)
+def test_whatever_prevents_the_start_is_raised(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    def none_left(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(owner, name, none_left)
+    settings = Settings(Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000), remember=False)
+    with (
+        pytest.raises(OSError, match="Too many open files"),
+        serve(Cluster("hq", (brokers.reachable[1],)), settings),
+    ):
+        pass
+
+
+def test_a_start_that_fails_late_leaves_no_port_open(brokers: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    listen = Endpoint(f"127.9.{next(_ADDRESSES)}.1", 9000)
+
+    def fail(_: Proxy) -> None:
+        raise RuntimeError("late")
+
+    monkeypatch.setattr(Proxy, "_bind_known_nodes", fail)
+    cluster = Cluster("hq", (brokers.reachable[1],))
+    with pytest.raises(RuntimeError, match="late"), serve(cluster, Settings(listen, remember=False)):
+        pass
+    socket.create_server((listen.host, listen.port)).close()
 
 
 def test_ipv6(brokers: Served) -> None:
@@ -259,6 +333,31 @@ def test_another_bootstrap_server_takes_the_place_of_one_that_is_down(
     with serve(cluster, Settings(Endpoint("127.9.1.3", 9000), remember=False)) as proxy:
         assert set(nodes_at(proxy.bootstrap)) == {1, 2}
     assert "cannot be reached" not in caplog.text
+
+
+def test_an_address_that_drops_packets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        socket.create_server(("127.9.1.6", 0), backlog=0) as dropping,
+        socket.create_server(("127.9.1.7", 0)) as listening,
+        ExitStack() as waiting,
+    ):
+
+        async def addresses(_: Endpoint) -> list[tuple[int, object]]:
+            return [(socket.AF_INET, each.getsockname()) for each in (dropping, listening)]
+
+        async def dialled() -> tuple[str, int]:
+            async with asyncio.timeout(60):
+                with closing(await upstream.dial(Endpoint("kafka-1", 9092))) as connection:
+                    peer: tuple[str, int] = connection.getpeername()
+                    return peer
+
+        monkeypatch.setattr(upstream, "_addresses", addresses)
+        # The queue of a listening socket that accepts nobody: when it is full, the kernel drops the next packets.
+        for _ in range(4):
+            client = waiting.enter_context(closing(socket.socket()))
+            client.setblocking(False)
+            client.connect_ex(dropping.getsockname())
+        assert asyncio.run(dialled()) == listening.getsockname()
 
 
 def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -137,6 +137,8 @@ def test_a_login_with_plain() -> None:
     ("answers", "words"),
     [
         ([struct.pack(">hih", 33, 1, 6) + b"GSSAPI"], "the broker does not offer PLAIN, but GSSAPI"),
+        ([struct.pack(">hih", 33, 1, 3) + b"\xffA\0"], "the broker does not offer PLAIN, but \ufffdA\ufffd$"),
+        ([struct.pack(">hih", 33, 1, 999) + b"M" * 999], "the broker does not offer PLAIN, but M{200}…$"),
         (
             [ACCEPTED, struct.pack(">hh", 58, 9) + b"no canary" + struct.pack(">i", 0)],
             r"the broker rejected the login: no \*\*\*",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import signal
+import socket
 import ssl
 import struct
 import subprocess
@@ -14,6 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.support.simulated_brokers import Served, Simulated, serving, serving_as
@@ -21,6 +24,9 @@ from tests.unit.proxy.test_server import API_VERSIONS, ask, connected, nodes_at
 from tests.unit.proxy.test_tls_and_login import CERTIFICATE, over_tls
 
 from brokernat.address import Endpoint
+from brokernat.proxy import Proxy
+from brokernat.proxy.metrics import Counters
+from brokernat.proxy.workers import Service, _Parent, _SharedDescriptors
 
 _PATIENCE = 30
 _GROUP = 50
@@ -139,6 +145,48 @@ def test_a_restart_keeps_the_process_and_its_ports(
     assert proxy.wait(_PATIENCE) == 143
 
 
+def test_a_restart_leaves_no_descriptor_behind(proxy: subprocess.Popen[str]) -> None:
+    open_files: list[int] = []
+    for _ in range(3):
+        before = workers(proxy)
+        proxy.send_signal(signal.SIGUSR2)
+        assert proxy.stdout is not None
+        assert proxy.stdout.readline() == f"{LISTEN}\n"
+        until(lambda: not any(alive(pid) for pid in before))  # noqa: B023 - called in this round
+        open_files.append(len(list(Path(f"/proc/{proxy.pid}/fd").iterdir())))
+    # The first start has no descriptor of a previous program.
+    assert len(set(open_files)) == 1
+    # Workers of any program end with their parent.
+    running = workers(proxy)
+    proxy.kill()
+    until(lambda: not any(alive(pid) for pid in running))
+
+
+def test_a_restart_that_fails_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given: list[dict[str, str]] = []
+
+    def fail(_program: str, _arguments: list[str], environ: dict[str, str]) -> None:
+        assert all(map(os.get_inheritable, descriptors))
+        given.append(environ)
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+
+    monkeypatch.setattr(os, "execve", fail)
+    with socket.create_server(("127.0.0.1", 0)) as metrics:
+        service = Service(cast("Proxy", None), Counters(), lambda: None, lambda: None, metrics)
+        shared = _SharedDescriptors([])
+        descriptors = [*shared.for_next_program(), metrics.fileno()]
+        before = dict(os.environ)
+        _Parent(service, 1, shared, set())._restart()
+        assert "the proxy is not restarted: " in caplog.text
+        assert dict(os.environ) == before != given[0]
+        assert not any(map(os.get_inheritable, descriptors))
+    with closing(shared.handover._receiver), closing(shared.handover._sender):
+        for each in (shared.alive, shared._parent, shared._listeners_ended, shared._listening):
+            os.close(each)
+
+
 class Counting(Simulated):
     """Notes the correlation ids of what it was asked."""
 
@@ -200,7 +248,7 @@ def test_two_proxies_do_not_share_a_port(proxy: subprocess.Popen[str], brokers: 
         env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 2
-    assert f"{LISTEN} is in use by another program" in done.stderr
+    assert f"the proxy cannot listen on {LISTEN}: Address already in use" in done.stderr
     assert proxy.poll() is None
 
 

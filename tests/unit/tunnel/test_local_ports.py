@@ -6,7 +6,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.tunnel import local_ports
-from brokernat.tunnel.local_ports import AHEAD, FIRST, LAST, LocalPorts, expected_endpoints, usual_port
+from brokernat.tunnel.local_ports import AHEAD, FIRST, LAST, LOOPBACK, LocalPorts, expected_endpoints, usual_port
 
 TUNNEL = "ssh user@bastion hq kafka-1:9092"
 
@@ -25,22 +25,29 @@ def test_a_port_depends_on_the_tunnel_and_the_endpoint_alone() -> None:
 def test_a_taken_port_is_passed_over_and_a_held_one_refuses() -> None:
     (broker,) = endpoints("kafka-1:9092")
     wanted = usual_port(TUNNEL, broker)
-    with socket.create_server(("127.0.0.1", wanted)):
+    with socket.create_server((LOOPBACK, wanted)):
         ports = LocalPorts(TUNNEL)
         ports.reserve([broker])
         local = ports.of(broker)
         assert local.port == wanted + 1
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((local.host, local.port), timeout=5)
-    with socket.socket() as other, pytest.raises(OSError, match="in use"):
-        other.bind((local.host, local.port))
+    # As most servers, this one sets SO_REUSEADDR.
+    with pytest.raises(OSError, match="in use"):
+        socket.create_server((local.host, local.port))
     ports.release(broker)
     socket.create_server((local.host, local.port)).close()
+    ports.hold(broker)
+    with pytest.raises(OSError, match="in use"):
+        socket.create_server((local.host, local.port))
+    ports.release(broker)
+    with socket.create_server((local.host, local.port)):
+        ports.hold(broker)
+    assert ports.known() == ()
     ports.close()
 
 
 def test_two_endpoints_that_want_one_port_get_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port that is bound and not listened at can be bound again with SO_REUSEADDR."""
     monkeypatch.setattr(local_ports, "usual_port", lambda *_: LAST)
     ports, known = LocalPorts(TUNNEL), endpoints("kafka-1:9092", "kafka-2:9092")
     ports.reserve(known)

@@ -1,10 +1,12 @@
 """What ssh logs, and what people are told."""
 
 import os
-from collections.abc import Sequence
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -61,6 +63,82 @@ def test_the_destination_is_what_stands_behind_ssh() -> None:
     for text in (" ", "user@'bastion"):
         with pytest.raises(ConfigError, match="has no host"):
             ssh_words(text)
+
+
+class Machine:
+    """A machine with a stand-in for ssh."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.words = folder / "words"
+        self.master: socket.socket | None = None
+        program = folder / "bin" / "ssh"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\necho "$*" >> {self.words}\n')
+        program.chmod(0o755)
+
+    def run_on_terminal(self, _: Sequence[str]) -> int:
+        """As `ssh -f`, which goes into the background when its control socket is ready."""
+        if self.master is not None:
+            self.master.bind(str(self.folder / "ssh"))
+            self.master.listen()
+        return 0
+
+    def end_master(self) -> None:
+        assert self.master is not None
+        self.master.close()
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    made = Machine(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with socket.socket(socket.AF_UNIX) as master:
+        made.master = master
+        yield made
+
+
+FORWARD = Forward(Endpoint("kafka-1", 9092), Endpoint("127.0.0.1", 19092))
+
+
+@pytest.mark.parametrize("hangs", ["-G", "-O forward"])
+def test_ssh_that_does_not_end_is_named(machine: Machine, monkeypatch: pytest.MonkeyPatch, hangs: str) -> None:
+    run = subprocess.run
+
+    def run_or_hang(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        if hangs in " ".join(words):
+            raise subprocess.TimeoutExpired(words, options["timeout"])
+        return run(words, **options)
+
+    monkeypatch.setattr(subprocess, "run", run_or_hang)
+    forwarder = SshForwarder("user@bastion", cast("Workspace", machine))
+    with pytest.raises(TunnelFailedError, match=f"`ssh .*{hangs}.*it does not end within 30 s") as error:
+        forwarder.open(FORWARD, may_prompt=False)
+    assert error.value.hint == "`ssh user@bastion true` must work by hand"
+    machine.end_master()
+    assert not forwarder.alive(FORWARD)
+
+
+def test_a_master_without_its_control_socket_has_failed(machine: Machine) -> None:
+    machine.master = None
+    (machine.folder / "ssh.log").write_text("")
+    forwarder = SshForwarder("user@bastion", cast("Workspace", machine))
+    with pytest.raises(TunnelFailedError, match="it ended without a message"):
+        forwarder.open(FORWARD, may_prompt=False)
+
+
+def test_a_closed_forward_is_cancelled(machine: Machine) -> None:
+    forwarder = SshForwarder("user@bastion", cast("Workspace", machine))
+    forwarder.open(FORWARD, may_prompt=False)
+    assert forwarder.alive(FORWARD)
+    for _ in range(2):
+        forwarder.close(FORWARD)
+    assert not forwarder.alive(FORWARD)
+    machine.end_master()
+    # Nothing to cancel.
+    forwarder.close(FORWARD)
+    cancelled = [line for line in machine.words.read_text().splitlines() if "-O cancel" in line]
+    assert cancelled == [f"-F none -S {machine.folder}/ssh -O cancel -L 127.0.0.1:19092:kafka-1:9092 brokernat"]
 
 
 def test_a_connection_that_is_opened_again_asks_nothing_and_what_the_user_configures_stays(

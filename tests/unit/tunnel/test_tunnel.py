@@ -183,6 +183,64 @@ def test_a_broker_that_joins_is_proven_and_only_the_tunnels_own_cluster_is_belie
         assert [broker.node_id for broker in opened.brokers] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("moves", [False, True])
+def test_the_forward_of_a_broker_that_leaves_or_moves_is_closed_and_its_port_kept(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    given, advertised, events = cluster(brokers), brokers.cluster.advertised, Events()
+    assert isinstance(advertised, dict)
+    monkeypatch.setattr(module, "_PROBE", 60.0)
+    monkeypatch.setattr(proof, "_STEP", 60.0)
+    maps: list[AddressMap] = []
+    with Tunnel(given, report=events, timeout=60, refresh=7200) as opened:
+        opened.on_map = maps.append
+        # This thread does what the tunnel's does.
+        opened._stop.set()
+        before = opened.brokers
+        left = advertised[3]
+        local = opened.rules[left]
+        if moves:
+            # As another name of the same broker.
+            advertised[3] = brokers.reachable[3]
+        else:
+            del advertised[3]
+        closed = f"{left} is no longer advertised; its forward is closed"
+        for _ in range(module._ABSENT_RESPONSES):
+            assert closed not in events
+            opened._refresh_brokers()
+        assert events.count(closed) == 1
+        assert left not in [broker.advertised for broker in opened.brokers]
+        assert [broker.node_id for broker in opened.brokers] == ([1, 2, 3] if moves else [1, 2])
+        assert refuses(local)
+        with pytest.raises(OSError, match="in use"):
+            socket.create_server((local.host, local.port))
+        assert opened.rules[left] == local, "clients have read the rule"
+        assert maps
+        advertised[3] = left
+        opened._refresh_brokers()
+        assert opened.brokers == before
+        socket.create_connection((local.host, local.port), timeout=5).close()
+
+
+def test_a_broker_that_is_absent_for_a_moment_keeps_its_forward(
+    brokers: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    advertised, events = brokers.cluster.advertised, Events()
+    assert isinstance(advertised, dict)
+    monkeypatch.setattr(module, "_PROBE", 60.0)
+    monkeypatch.setattr(proof, "_STEP", 60.0)
+    with Tunnel(cluster(brokers), report=events, timeout=60, refresh=7200) as opened:
+        before = opened.brokers
+        opened._stop.set()
+        for _ in range(module._ABSENT_RESPONSES):
+            restarting = advertised.pop(3)
+            opened._refresh_brokers()
+            advertised[3] = restarting
+            opened._refresh_brokers()
+        assert opened.brokers == before
+        assert events == []
+
+
 def test_a_program_whose_other_end_is_gone_is_started_again(tmp_path: Path) -> None:
     """As kubectl, which goes on listening for a pod that was replaced; here the far end dials what a file says."""
     port = tmp_path / "port"

@@ -9,6 +9,7 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError, WireError
+from brokernat.wire import session as module
 from brokernat.wire.session import Chunk
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, API_VERSIONS, DESCRIBE_CLUSTER = 0, 1, 3, 10, 17, 18, 60
@@ -41,6 +42,10 @@ def whole(feed: Feed, sent: bytes) -> bytes:
 
 def byte_by_byte(feed: Feed, sent: bytes) -> bytes:
     return b"".join(whole(feed, sent[at : at + 1]) for at in range(len(sent)))
+
+
+def in_parts(feed: Feed, sent: bytes) -> bytes:
+    return b"".join(whole(feed, sent[at : at + 1000]) for at in range(0, len(sent), 1000))
 
 
 @pytest.fixture(params=[whole, byte_by_byte])
@@ -282,7 +287,9 @@ def test_a_request_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None
         (struct.pack(">ii", MOST - 3, 7), f"a response of {MOST - 3} bytes to Metadata v0"),
         (response(7, struct.pack(">i", 2**31 - 1)), "an array with more elements than bytes"),
         (response(7, struct.pack(">i", 1) + node(1, b"kafka", 9)[:-1]), "the message is too short"),
-        (b"\x15\x03\x03\0\x02\x02\x46\0", "TLS instead of Kafka"),
+        (b"\x15\x03\x03\0\x02\x02\x46", "TLS instead of Kafka"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "HTTP instead of Kafka"),
+        (b"-ERR unknown command\r\n", "Redis instead of Kafka"),
     ],
 )
 def test_a_response_that_does_not_pass(fed: Fed, sent: bytes, words: str) -> None:
@@ -300,9 +307,52 @@ def test_the_limit_itself_passes_with_its_length_counted(fed: Fed) -> None:
     assert fed(it.responses, struct.pack(">ii", MOST - 4, 7)) == b""
 
 
+def test_a_server_that_greets_is_named_before_a_request(fed: Fed) -> None:
+    with pytest.raises(UpstreamProtocolError, match="SMTP or FTP instead of Kafka"):
+        fed(session().responses, b"220 mail.example ESMTP\r\n")
+
+
+def test_a_wrong_response_after_a_right_one_is_of_no_other_protocol(fed: Fed) -> None:
+    """Its bytes may be those of any protocol; these are a frame of HTTP/2, too."""
+    it = session()
+    fed(it.requests, request(FETCH, 4, 1) + request(FETCH, 4, 2))
+    with pytest.raises(UpstreamProtocolError, match="a response to request 0, expected 2"):
+        fed(it.responses, response(1) + struct.pack(">ii", 0x1204, 0) + bytes(8))
+
+
 def test_an_answer_to_no_request(fed: Fed) -> None:
     with pytest.raises(WireError, match="a response without a request"):
         fed(session().responses, response(1))
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        (request(API_VERSIONS, 99, 1, bytes(1 << 20)), "an ApiVersions request of 1048588 bytes"),
+        (request(PRODUCE, 9, 1, b"\x84\x80\x40" + bytes(1 << 20), tags=True), "an unreadable request: .* too short"),
+    ],
+    ids=["ApiVersions", "a transactional id of 1 MiB"],
+)
+def test_little_is_buffered_of_a_request(sent: bytes, fault: str) -> None:
+    it = Session(lambda *_: TOLD, 100 << 20)
+    with pytest.raises(DownstreamProtocolError, match=fault):
+        in_parts(it.requests, sent[: 1 << 17])
+
+
+def test_a_response_that_is_rewritten_is_buffered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    it = session()
+    whole(it.requests, request(METADATA, 0, 1))
+    bodies: list[memoryview] = []
+
+    def rewrite(body: memoryview, *_: object) -> bytes:
+        bodies.append(body)
+        return b"rewritten"
+
+    monkeypatch.setattr(module, "REWRITERS", {METADATA: rewrite})
+    whole(it.responses, response(1, b"m" * 1000)[:900])
+    held = it._responses._buffered
+    assert whole(it.responses, b"m" * 108) == response(1, b"rewritten")
+    assert [body.obj is held for body in bodies] == [True]
 
 
 def test_nothing_is_kept_of_a_frame_that_passes() -> None:

@@ -23,8 +23,7 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 from urllib.parse import urlsplit
 
-from brokernat.address import Endpoint
-from brokernat.errors import ConfigError, Finding
+from brokernat.address import Endpoint, not_bound
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import status_v1
 from brokernat.pipelines.status.prometheus import CONTENT_TYPE, metrics_text
@@ -85,9 +84,7 @@ def serving(endpoint: Endpoint, board: StatusBoard) -> Iterator[None]:
     try:
         server = _Server(endpoint, board)
     except OSError as error:
-        message = f"status: cannot listen on {endpoint}: {(error.strerror or str(error)).lower()}"
-        hint = "choose another `--status HOST:PORT`, or stop the program that uses this one"
-        raise ConfigError(Finding("not-bound", message, hint)) from None
+        raise not_bound("the status page", endpoint, "--status", error) from None
     thread = threading.Thread(target=server.serve_forever, name="brokernat-status", daemon=True)
     thread.start()
     try:

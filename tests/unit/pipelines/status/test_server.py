@@ -95,8 +95,8 @@ def test_a_port_that_is_taken_is_one_clear_error(endpoint: Endpoint) -> None:
     with pytest.raises(ConfigError) as raised, serving(endpoint, StatusBoard(PIPELINE)):
         pass
     assert str(raised.value).splitlines() == [
-        f"status: cannot listen on {endpoint}: address already in use",
-        "hint: choose another `--status HOST:PORT`, or stop the program that uses this one",
+        f"the status page cannot listen on {endpoint}: Address already in use",
+        "hint: choose another address or port: `--status HOST:PORT`",
     ]
 
 
