@@ -129,6 +129,15 @@ class Proxy:
         self._bind_known_nodes()
         loop.call_later(_SWEEP_INTERVAL, self._sweep)
 
+    async def check(self) -> None:
+        """Dial a bootstrap server: that none can be reached is in the log before the first client connects."""
+        try:
+            async with asyncio.timeout(self._limits.handshake):
+                close(await self._connect(_BOOTSTRAP))
+        except (UnreachableError, UnmappedEndpointError, TimeoutError) as error:
+            reason = str(error) or f"no connection within {self._limits.handshake:.0f} s"
+            self._warn(f"no bootstrap server can be reached now: {reason}", "`brokernat doctor` finds the cause")
+
     def use(self, address_map: AddressMap | None) -> None:
         """Use another map. Connections to nodes with another target are closed; the others stay."""
 

@@ -81,12 +81,12 @@ class Service:
     def run_worker(self, number: int, ready: Callable[[], None], shared: _SharedDescriptors) -> int:
         """Run one worker; returns the same as `run`."""
         self.counters.row(number)
-        return polling.run(self._serve(ready, shared))
+        return polling.run(self._serve(ready, shared, check=number == 0))
 
-    async def _serve(self, ready: Callable[[], None], shared: _SharedDescriptors) -> int:
+    async def _serve(self, ready: Callable[[], None], shared: _SharedDescriptors, *, check: bool) -> int:
         loop = asyncio.get_running_loop()
         stop: asyncio.Future[int] = loop.create_future()
-        reloads: set[asyncio.Task[None]] = set()
+        tasks: set[asyncio.Task[None]] = set()
 
         def end(number: int) -> None:
             if stop.done():
@@ -98,9 +98,12 @@ class Service:
             loop.remove_reader(pipe)
             end(signal.SIGTERM)
 
+        def keep(task: asyncio.Task[None]) -> None:
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
         def reload() -> None:
-            reloads.add(task := loop.create_task(self._reload_map(reader)))
-            task.add_done_callback(reloads.discard)
+            keep(loop.create_task(self._reload_map(reader)))
 
         self.proxy.start()
         with ThreadPoolExecutor(1) as reader:
@@ -115,6 +118,8 @@ class Service:
             # Blocked since before the fork: without a handler, SIGHUP would end the worker.
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
             ready()
+            if check:
+                keep(loop.create_task(self.proxy.check()))
             ended_by = await stop
             restarted = ended_by == signal.SIGUSR2
             if not restarted:
