@@ -371,8 +371,8 @@ def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixtu
 def test_brokers_that_are_away_are_in_the_log_before_a_client_comes(
     brokers: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for server, away in ((brokers.reachable[1], False), (Endpoint("127.9.1.2", 1), True)):
-        proxy = Proxy(Cluster("hq", (server,)), Settings(Endpoint("127.9.1.1", 9000), remember=False))
+    for endpoint, away in ((brokers.reachable[1], False), (Endpoint("127.9.1.2", 1), True)):
+        proxy = Proxy(Cluster("hq", (endpoint,)), Settings(Endpoint("127.9.1.1", 9000), remember=False))
         polling.run(proxy.check())
         said = "no bootstrap server can be reached now: 127.9.1.2:1: Connection refused"
         assert (said in caplog.text) == away

@@ -32,6 +32,8 @@ class Outcome(enum.StrEnum):
     """The map has no rule for the advertised endpoint."""
     UNREACHABLE = "unreachable"
     """No connection to the node."""
+    LOGIN_REFUSED = "login refused"
+    """The bootstrap server rejects the login."""
     NO_AGENT = "no agent"
     """There is a map but no agent that applies it."""
     OTHER_MAP = "other map"
@@ -203,6 +205,8 @@ def discovery_row(found: Answer, cluster: str, *, mapped: bool) -> ProofRow:
         cause = f"{NOBODY_APPLIES}: {found.get('message')}"
         return ProofRow("driver", "", cluster, None, "", "", Outcome.NO_AGENT, cause)
     outcome = Outcome.UNREACHABLE if found.get("bootstrap") else Outcome.FAILED
+    if str(found.get("cause")).endswith(".SaslAuthenticationException"):
+        outcome = Outcome.LOGIN_REFUSED
     probes = ", ".join(f"{server}: {probe}" for server, probe in found.get("bootstrap", {}).items())
     cause = f"{found.get('message')} (bootstrap servers {probes})" if probes else str(found.get("message"))
     return ProofRow("driver", "", cluster, None, "", "", outcome, cause)
@@ -269,6 +273,8 @@ _HINTS = {
     Outcome.NO_AGENT: "call brokernat.clients.spark.configure(builder, clusters) before the first session",
     Outcome.OTHER_MAP: "all JVMs need the same map and the same agent: restart the application",
     Outcome.UNMAPPED: "add a rule with the endpoint that can be dialled from here",
+    Outcome.UNREACHABLE: "`brokernat doctor` finds out why, where this JVM runs",
+    Outcome.LOGIN_REFUSED: "compare the user, the password and the mechanism with those of the brokers",
 }
 _NO_CORES = (
     "does the cluster have free cores and memory? do the executors start? see the application's page at the master"

@@ -82,6 +82,17 @@ def test_without_a_map_no_agent_is_needed() -> None:
             "late (bootstrap servers a:1: refused)",
         ),
         ({"agent": "0.1.0", "message": "no topic"}, True, Outcome.FAILED, "no topic"),
+        (
+            {
+                "agent": "0.1.0",
+                "cause": "org.apache.kafka.common.errors.SaslAuthenticationException",
+                "message": "Authentication failed",
+                "bootstrap": {"a:1": "connected"},
+            },
+            True,
+            Outcome.LOGIN_REFUSED,
+            "Authentication failed",
+        ),
         ({"message": "attach refused", "bootstrap": {"a:1": "connected"}}, True, Outcome.NO_AGENT, "attach refused"),
         (
             {"agent": None, "message": "late", "bootstrap": {"a:1": "refused"}},
