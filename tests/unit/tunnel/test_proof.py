@@ -40,3 +40,5 @@ def test_silence_names_the_stage_that_failed() -> None:
         unreachable_reason(EndpointProbe(str(LOCAL), "kafka-2", versions=ApiVersions("closed")))
         == "first request: closed"
     )
+    login = EndpointProbe(str(LOCAL), "kafka-2", metadata=ClusterMetadata("closed", mechanisms=("PLAIN",)))
+    assert unreachable_reason(login) == "the listener requires a login (PLAIN)"
