@@ -26,7 +26,8 @@ class HintedUsageError(click.UsageError):
 def usage_report(error: click.UsageError) -> str:
     """The error of a command line, and the help to read."""
     path = error.ctx.command_path if error.ctx else "brokernat"
-    listed = "commands" if error.ctx and isinstance(error.ctx.command, click.Group) else "options"
+    command = error.ctx.command if error.ctx else None
+    listed = "commands" if isinstance(command, click.Group) and not command.invoke_without_command else "options"
     hint = getattr(error, "hint", None) or f"`{path} --help` lists the {listed}"
     return f"error: {error.format_message()}\n\nhint: {hint}"
 

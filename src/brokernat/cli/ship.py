@@ -13,14 +13,14 @@ from click.core import ParameterSource
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import PATH, Size, config_option, format_option
+from brokernat.cli.options import PATH, Seconds, Size, config_option, format_option
 from brokernat.cli.signals import stop_at_signals
 from brokernat.shipping.shipment import Shipment
 
 _ONCE = click.option("--once", is_flag=True, help="Send the present content, then exit.")
 _REDIRECT = click.option("--redirect", is_flag=True, help="Send the records in the spool to this topic, although "
                          "they were accepted for another.")  # fmt: skip
-_PATIENCE = click.option("--patience", type=float, default=30.0, show_default=True, help="Seconds to wait for "
+_PATIENCE = click.option("--patience", type=Seconds(min=0), default=30.0, show_default=True, help="Seconds to wait for "
                          "acknowledgements at the end.")  # fmt: skip
 
 
