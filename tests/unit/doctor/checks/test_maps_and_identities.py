@@ -286,9 +286,9 @@ def test_a_bootstrap_server_that_leads_to_all_is_no_rule_s_target() -> None:
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(balancer,)))
     assert cause(found) == "BN302"
     (advice,) = {each.remedy.client for each in found.findings if each.code == "BN302"}
-    finds, balancer = advice
+    finds, leads = advice
     assert finds.startswith("`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints")
-    assert balancer.startswith("172.10.1.40:9092 leads to nodes 1, 2, 3 in turn, so no rule can use it")
+    assert leads.startswith("172.10.1.40:9092 leads to nodes 1, 2, 3 in turn, so no rule can use it")
 
 
 def test_a_rule_into_another_cluster_is_found_also_where_its_target_is_a_bootstrap_server() -> None:
