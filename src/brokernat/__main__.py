@@ -8,6 +8,7 @@ def main() -> int:
     try:
         from brokernat.cli.app import main as command
     except KeyboardInterrupt:
+        # As `exit_codes.INTERRUPTED`, which may not be imported yet.
         return 130
     return command()
 

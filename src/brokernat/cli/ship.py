@@ -79,7 +79,7 @@ def _named(name: str) -> click.Command:
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
         """Send what `shipping:` in the file has under this name."""
-        file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
+        file = _file(ctx, config_file)
         section = load_config(file).shipment(name)
         return run_shipment(
             config_file=file,
@@ -96,13 +96,15 @@ def _named(name: str) -> click.Command:
     return shipment
 
 
-def _file_of_group(group: click.Context) -> Path | None:
-    """`--config` before the name; no other option is allowed there."""
+def _file(command: click.Context, config_file: Path) -> Path:
+    """The file: `--config` before the name of the command, where no other option may stand, or else its own."""
+    group = command.parent
+    assert group is not None  # noqa: S101
     given = {name for name in group.params if group.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if others := sorted(given - {"config_file"}):
         option = others[0].removesuffix("_name").removesuffix("s").replace("_", "-")
         raise click.UsageError(f"`--{option}` cannot be combined with a name: the file has it", group)
-    return group.params["config_file"] if given else None
+    return Path(group.params["config_file"]) if given else config_file
 
 
 @ship.command()
@@ -121,8 +123,7 @@ def status(ctx: click.Context, name: str | None, config_file: Path, spool: Path 
     if (name is None) == (spool is None):
         raise click.UsageError("give either a NAME of `shipping:` in the file, or `--spool`", ctx)
     if name is not None:
-        file = (ctx.parent and _file_of_group(ctx.parent)) or config_file
-        spool = Path(load_config(file).shipment(name).spool)
+        spool = Path(load_config(_file(ctx, config_file)).shipment(name).spool)
     assert spool is not None  # noqa: S101
     found = read_status(spool)
     if output == "json":

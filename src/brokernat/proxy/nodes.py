@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
-from brokernat.paths import exchange, state_dir
+from brokernat.paths import replacing, state_dir
 
 _log = logging.getLogger("brokernat.proxy")
 _LAST_PORT = 65535
@@ -126,18 +125,16 @@ class Nodes:
             return
         # Also after an error, which is reported once.
         self._stored = dict(self._advertised)
-        temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+        text = json.dumps({str(key): str(value) for key, value in sorted(self._stored.items())})
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps({str(key): str(value) for key, value in sorted(self._stored.items())}))
-            # Before the rename, after which the file may already be another worker's.
-            version = _version(temporary)
-            exchange(temporary, self._file)
+            with replacing(self._file) as new:
+                new.write_text(text)
+                # Before the rename, after which the file may already be another worker's.
+                version = _version(new)
             self._file_version = version
         except OSError as error:
-            _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", temporary, error)
-            with suppress(OSError):
-                temporary.unlink()
+            _log.warning("`%s` cannot be written: %s; after a restart the nodes come from metadata", self._file, error)
 
 
 def _version(file: Path) -> tuple[int, int]:

@@ -134,7 +134,7 @@ class Proxy:
         try:
             async with asyncio.timeout(self._limits.handshake):
                 close(await self._connect(_BOOTSTRAP))
-        except (UnreachableError, UnmappedEndpointError, TimeoutError) as error:
+        except (UnreachableError, TimeoutError) as error:
             reason = str(error) or f"no connection within {self._limits.handshake:.0f} s"
             self._warn(f"no bootstrap server can be reached now: {reason}", "`brokernat doctor` finds the cause")
 

@@ -179,9 +179,11 @@ class RecordQueue:
         if size > self._largest:
             return f"it has {size} bytes, the maximum is {self._largest}"
         self.waiting += 1
-        while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
-            self._room.wait(_WAIT_STEP)
-        self.waiting -= 1
+        try:
+            while self.on_full is OnFull.BLOCK and self._closed is None and not self._fits(size):
+                self._room.wait(_WAIT_STEP)
+        finally:
+            self.waiting -= 1
         return None if self._fits(size) else self._closed or self.stalled or "the queue is full"
 
 

@@ -83,9 +83,9 @@ def unreachable_reason(result: EndpointProbe) -> str | None:
     failed = result.failed
     if failed is None:
         return "no answer in time"
+    if result.mechanisms:
+        return f"the listener requires a login ({', '.join(map(printable, result.mechanisms))})"
     stage = getattr(result, failed)
-    if result.metadata is not None and result.metadata.mechanisms:
-        return f"the listener requires a login ({', '.join(map(printable, result.metadata.mechanisms))})"
     detail = f" ({printable(stage.detail)})" if getattr(stage, "detail", "") else ""
     return f"{_STAGES[failed]}: {stage.outcome}{detail}"
 

@@ -401,7 +401,7 @@ def _forwarder(section: TunnelSection, workspace: Workspace) -> Forwarder:
 
 
 def _hint(cluster: Cluster, probes: Sequence[EndpointProbe]) -> str:
-    if any(each.failed in ("sasl", "tls", "metadata") for each in probes):
+    if any(each.failed in ("sasl", "tls") or each.mechanisms for each in probes):
         return "the tunnel works, but the brokers reject this client: correct `client:` or `--command-config`"
     commands = ", ".join(f"`nc -vz {each.host} {each.port}`" for each in cluster.bootstrap_servers)
     return f"at the far end these must connect: {commands}; give the bootstrap servers as they are reached there"

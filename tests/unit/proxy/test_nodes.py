@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from brokernat import paths
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, UnmappedEndpointError
-from brokernat.proxy import nodes as module
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 
 ONE, TWO = Endpoint("kafka-1", 9092), Endpoint("kafka-2", 9092)
@@ -79,7 +79,7 @@ def test_many_nodes_are_written_at_once(tmp_path: Path, monkeypatch: pytest.Monk
         written.append(target)
         made.replace(target)
 
-    monkeypatch.setattr(module, "exchange", exchange)
+    monkeypatch.setattr(paths, "exchange", exchange)
     nodes = Nodes(None, tmp_path / "nodes.json")
     for node_id in range(200):
         nodes.learn(node_id, Endpoint(f"kafka-{node_id}", 9092))

@@ -282,5 +282,4 @@ def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], lis
 @once
 def _networks_met(evidence: Evidence) -> set[object]:
     """The networks of addresses at which another machine answers."""
-    answers = (each for each in _attempts(evidence) if each.outcome in ("connected", "refused"))
-    return {_network(each.address) for each in answers if not each.by_this_machine}
+    return {_network(each.address) for each in _attempts(evidence) if each.answered}

@@ -149,8 +149,7 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
         return "sasl", f"the login is by {offered}" if offered else "no login is supported"
     if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", _REJECTED
-    refused = probe.metadata is not None and probe.metadata.outcome in ("closed", "reset")
-    if probe.sasl is None and probe.metadata is not None and refused and probe.metadata.mechanisms != ():
+    if probe.metadata is not None and probe.may_require_login:
         return "metadata", "Kafka closes the connection without a login"
     return None
 

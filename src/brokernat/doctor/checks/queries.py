@@ -284,9 +284,10 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """
     instead = reached_listeners(evidence)
     # A map that lacks the rule of a node is to be completed.
-    rules = proven_line(evidence, path) if evidence.rules or not instead else ()
-    if not rules and _all_lines_known(evidence):
-        rules = known_line(evidence, path)
+    if evidence.rules or not instead:
+        rules = proven_line(evidence, path)
+    else:
+        rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
     if any_reached_directly(evidence):
         if path.probe is not None and path.probe.dns_error:
             known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"

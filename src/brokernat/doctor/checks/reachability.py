@@ -213,7 +213,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         if rejected and len(rejected) == len(attempts):
             yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
-        elif all(each.outcome == "timeout" for each in attempts) and not _led_astray(probed):
+        elif all(each.outcome == "timeout" for each in attempts) and not _has_wrong_rule_or_record(probed):
             yield from _dropped(probed)
 
 
@@ -230,8 +230,8 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     return Remedy(client, (f"allow {end} in the firewall",), rules)
 
 
-def _led_astray(probed: ProbedEndpoint) -> bool:
-    """Whether the rule or the DNS record that leads a client there is more likely wrong."""
+def _has_wrong_rule_or_record(probed: ProbedEndpoint) -> bool:
+    """Whether the rule or the DNS record of the endpoint is more likely wrong than a firewall."""
     evidence, path = probed.evidence, probed.path
     if path is None:
         return False
@@ -274,8 +274,7 @@ def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
         other.endpoint: each.address
         for other in every_probe(probed.evidence)
         for each in other.attempts
-        if other.endpoint != probed.probe.endpoint and each.outcome in ("connected", "refused")
-        if not each.by_this_machine
+        if each.answered and other.endpoint != probed.probe.endpoint
         if any(neighbours(each.address, one, small=inside) for one in own)
     }
 

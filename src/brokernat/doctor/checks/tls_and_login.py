@@ -139,10 +139,9 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         probe, sasl = probed.probe, probed.probe.sasl
-        hung_up = probe.metadata is None or probe.metadata.outcome in ("closed", "reset")
-        mechanisms = probe.metadata.mechanisms if probe.metadata is not None else None
-        no_login = sasl is None and mechanisms != () and (probe.tls is None or probe.tls.ok)
-        if hung_up and no_login and probe.speaks == "kafka" and probe.complete:
+        after_tls = probe.tls is None or probe.tls.ok
+        if probe.may_require_login and after_tls and probe.speaks == "kafka" and probe.complete:
+            mechanisms = probe.mechanisms
             protocol = "SASL_PLAINTEXT" if probe.tls is None else "SASL_SSL"
             offered = f"`sasl.mechanism` ({', '.join(mechanisms)})" if mechanisms else "`sasl.mechanism`"
             fix = f"give the client a login: `security.protocol: {protocol}`, {offered}, user name and password"

@@ -28,6 +28,7 @@ _WAITED, _SILENT = 2.5, frozenset({"silent", "stalled"})
 _MANY, _MOST_OF = 10, 0.9
 # Seconds in which a slow broker is told from one that hangs; bytes of certificates that do not fit into one packet.
 _ENOUGH, _ONE_PACKET = 60, 1000
+_PING = "`ping -M do -s 1472 HOST`"
 
 
 @check("BN309")
@@ -63,17 +64,17 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         if received:
             fix = (
                 f"find the proxy, firewall, tunnel or VPN in front of {end} that holds back the rest of the answer",
-                "check the MTU of the path: `ping -M do -s 1472 HOST`",
+                f"check the MTU of the path: {_PING}",
             )
         if stage == "tls":
             # The certificates are the first large answer.
-            fix += ("check the MTU of the path if only large packets are lost: `ping -M do -s 1472 HOST`",)
+            fix += (f"check the MTU of the path if only large packets are lost: {_PING}",)
         seen = _tries(probed, stage)
         if stage in ("tls", "versions") and probed.probe.tls is not None and evidence.own_chain > _ONE_PACKET:
             # In TLS 1.3 the client's handshake ends before the broker has its certificate.
             seen.append(f"the client's certificates have {evidence.own_chain} bytes: its first large packets")
             lost = "if the listener requires client certificates, this client's may be lost on the path: check its MTU"
-            fix = (f"{lost} (`ping -M do -s 1472 HOST`)", *fix)
+            fix = (f"{lost} ({_PING})", *fix)
         again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
         slow = () if (evidence.timeout or 0) >= _ENOUGH else again
         yield finding(probed.severity, probed, message, seen, client=slow, broker=fix, rules=probed.proven_elsewhere)
@@ -91,7 +92,7 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     ended = [(probed, _ended(probed.probe, "closed", "reset")) for probed in probed_endpoints(evidence)]
     for probed, stage in ended:
-        if stage is None or stage == "sasl" or _wants_login(probed.probe, stage):
+        if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.may_require_login):
             # Kafka closes the connection after a failed login: BN404.
             continue
         fix: tuple[str, ...] = (
@@ -111,12 +112,6 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"the connection is {getattr(probed.probe, stage).outcome} at {_REQUESTS[stage]}"
         seen, rules = _tries(probed, stage), probed.proven_elsewhere
         yield finding(probed.severity, probed, message, seen, client=own, broker=fix, rules=rules)
-
-
-def _wants_login(probe: EndpointProbe, stage: Stage) -> bool:
-    """Whether the listener may have closed the connection because the client has no login."""
-    metadata = probe.metadata
-    return stage == "metadata" and probe.sasl is None and (metadata is None or metadata.mechanisms != ())
 
 
 @check("BN311")

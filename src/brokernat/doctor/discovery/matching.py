@@ -172,13 +172,13 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
             if not reasons and probe.identity is not None and probe.identity.node_id is not None:
                 leads[probe.identity.node_id].append(probe)
     nodes = home.brokers or ()
-    one_for_all = len(leads) == 1 < len(nodes)
+    all_lead_to_one = len(leads) == 1 < len(nodes)
     unknown = sum(each.remedy == _MORE_TIME for each in doubts) + silent[_NOT_PROBED]
     unproven = sum(each.code in (_NOT_KNOWN, _NOT_PROVABLE) and each.remedy != _MORE_TIME for each in doubts)
     matched: list[MatchedNode] = []
     for node in nodes:
         probes = [each for each in leads[node.node_id] if each.endpoint == node.endpoint] or leads[node.node_id]
-        if missing := _unmatched(node, nodes, probes, unknown, unproven, one_for_all=one_for_all):
+        if missing := _unmatched(node, nodes, probes, unknown, unproven, all_lead_to_one=all_lead_to_one):
             findings.append(missing)
         elif (identity := probes[0].identity) is not None:
             found = identity.method, Confidence(identity.confidence), identity.connections
@@ -302,12 +302,12 @@ def _unmatched(
     unknown: int,
     unproven: int,
     *,
-    one_for_all: bool,
+    all_lead_to_one: bool,
 ) -> CheckFinding | None:
     """Why a node has no candidate.
 
     `unknown` is the number of incompletely probed candidates, `unproven` that of others that do not show their node;
-    `one_for_all` is whether all other candidates lead to one node.
+    `all_lead_to_one` is whether all other candidates lead to one node.
     """
     remedy = Remedy()
     if not dialable(node.host, node.port):
@@ -325,7 +325,7 @@ def _unmatched(
     elif len(probes) > 1:
         message = f"several candidates lead to it: {', '.join(probe.endpoint for probe in probes)}"
         remedy = Remedy(("name one of them in `--candidates`",))
-        if one_for_all:
+        if all_lead_to_one:
             message += "; none leads to another node, so a load balancer is probably in front of them"
             remedy = Remedy(broker=("give each node an endpoint of its own",))
     else:

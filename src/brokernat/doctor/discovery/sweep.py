@@ -28,7 +28,7 @@ from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.identity import samples
 from brokernat.doctor.probes.survey import Survey, survey
-from brokernat.doctor.probes.walk import Prober, Shared, patience
+from brokernat.doctor.probes.walk import Prober, Shared, patience_of
 
 _AT_ONCE, _PROBES = 128, 16
 _TOUCH = 2.0
@@ -115,7 +115,7 @@ async def _begin(
 ) -> tuple[Evidence, Candidates | None]:
     """The evidence of the bootstrap servers, and the prober of candidates; None if no bootstrap server answers."""
     start = asyncio.get_running_loop().time()
-    step = patience(timeout)
+    step = patience_of(timeout)
     probes = asyncio.Semaphore(_PROBES)
     shared = Shared()
     early = Prober(client, step, start + timeout / 2, probes, shared, connections=_MOST, sources=sources)

@@ -86,6 +86,17 @@ class EndpointProbe:
         return self.metadata is not None and self.metadata.ok
 
     @property
+    def mechanisms(self) -> tuple[str, ...] | None:
+        """Those of a listener that closed the connection of a client without a login, see `ClusterMetadata`."""
+        return self.metadata.mechanisms if self.metadata is not None else None
+
+    @property
+    def may_require_login(self) -> bool:
+        """Whether the listener may have closed the connection because the client has no login."""
+        closed = self.metadata is None or self.metadata.outcome in ("closed", "reset")
+        return self.sasl is None and closed and self.mechanisms != ()
+
+    @property
     def port(self) -> str:
         """The dialled port."""
         return self.endpoint.rpartition(":")[2]

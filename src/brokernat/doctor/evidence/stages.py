@@ -121,7 +121,7 @@ class Attempt:
     `icmp` is the ICMP error of a router or of the host (`admin-prohibited` from a firewall), `reported_by` is its
     sender. `refused` without `icmp` is a TCP reset: nothing listens there. `unreachable` with `reported_by` and without
     `icmp`: this machine has that address itself and sends from it, and the host or the next router does not answer.
-    `refused` with its own address in `reported_by`: this machine itself has the address.
+    `refused` with the address itself in `reported_by` and without `icmp`: this machine itself has the address.
     """
 
     address: str
@@ -143,9 +143,10 @@ class Attempt:
         return itself or self.icmp in ("port-unreachable", "net-prohibited", "host-prohibited", "admin-prohibited")
 
     @property
-    def by_this_machine(self) -> bool:
-        """Whether this machine itself refused the connection, because it has the address."""
-        return self.outcome == "refused" and self.reported_by == self.address
+    def answered(self) -> bool:
+        """Whether another machine accepted or refused the connection; this one refuses at its own addresses."""
+        own = self.reported_by == self.address and not self.icmp
+        return self.outcome == "connected" or (self.outcome == "refused" and not own)
 
     @property
     def without_ipv6(self) -> bool:

@@ -37,7 +37,7 @@ from brokernat.doctor.evidence import (
 from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.network import TRIES, only_one_at_a_time, refused_together
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
-from brokernat.doctor.probes.walk import Prober, Shared, patience
+from brokernat.doctor.probes.walk import Prober, Shared, patience_of
 from brokernat.errors import ConfigError
 
 Place = tuple[Endpoint, str]
@@ -87,7 +87,7 @@ async def _collect(
     topics: Sequence[str],
 ) -> Evidence:
     start = asyncio.get_running_loop().time()
-    step, address_map = patience(timeout), cluster.address_map
+    step, address_map = patience_of(timeout), cluster.address_map
     parallel, shared = asyncio.Semaphore(PARALLEL), Shared()
     early = Prober(client, step, start + timeout / 2, parallel, shared)
     late = Prober(client, step, start + timeout, parallel, shared)

@@ -52,7 +52,9 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 _BY_CHANCE = ("no-answer", "silent", "closed", "reset", "cut", "stalled", "timeout", "refused", "unreachable", "mixed")
 _FLAKY, _FLAKY_TRIES = ("closed", "reset"), 8
 """If other connections were closed by chance and later worked, three tries are not enough."""
-_PAUSE, _USUAL = 0.1, 5.0
+_PAUSE = 0.1
+_USUAL = 5.0
+"""The patience of a run of up to half a minute, in seconds."""
 _PATIENCE = (1.0, 0.5, 1.0)
 """The share of the patience for the first, second and third try of a peer that does not answer, or not to the end."""
 _LONGEST = 2.0
@@ -72,8 +74,8 @@ _RESERVE = 0.05
 _WITHHELD = "no login was sent there, where whoever answers could read it: allow it with `--send-login`"
 
 
-def patience(timeout: float) -> float:
-    """How many seconds a probe waits for an answer, of the `timeout` of the run."""
+def patience_of(timeout: float) -> float:
+    """The `patience` of a prober, in seconds, for a run with this `timeout`."""
     return min(timeout / 4, max(_USUAL, timeout / 6))
 
 
@@ -376,6 +378,8 @@ class Walk:
         seen = await advertised(self._channel, self.shared.brokers)
         if seen.outcome not in _FLAKY or self.client.sasl:
             return seen
+        if (known := self.result().mechanisms) is not None:
+            return replace(seen, mechanisms=known)
         async with self.prober.channel(self.result(), self.address) as (channel, _):
             return replace(seen, mechanisms=None if channel is None else await enabled_mechanisms(channel))
 

@@ -401,3 +401,13 @@ def test_a_refusal_by_this_machine_itself_is_no_neighbour_of_the_brokers() -> No
     found = diagnose(replace(WITHOUT_MAP, paths=paths))
     assert causes(found) == ["BN302"]
     assert "this machine itself has the address 192.168.1.23" in str(remedy(found, "BN302").client)
+
+
+def test_a_firewall_of_a_broker_that_rejects_is_an_answer_of_its_network() -> None:
+    """Its ICMP error comes from the broker's address, as the refusal of this machine itself does without one."""
+    rejects = at("192.168.1.23", icmp="port-unreachable", reported_by="192.168.1.23")
+    lost = (rejects, at("192.168.1.24", "timeout"), at("192.168.1.25", "timeout"))
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, lost, strict=True))
+    found = diagnose(replace(WITHOUT_MAP, paths=paths))
+    assert causes(found) == ["BN308"]
+    assert "packets get no answer, and other hosts of its network answer" in str(found.findings)

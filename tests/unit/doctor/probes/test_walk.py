@@ -16,7 +16,7 @@ from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import EndpointProbe, Identity, NameLookup
 from brokernat.doctor.probes import walk
-from brokernat.doctor.probes.walk import Prober, patience
+from brokernat.doctor.probes.walk import Prober, patience_of
 
 NODES = (1, 2, 3)
 TIMEOUT = 60
@@ -192,4 +192,4 @@ def test_who_did_not_finish_an_answer_gets_half_the_time_so_that_two_tries_fit(o
 
 @pytest.mark.parametrize(("timeout", "expected"), [(8, 2), (20, 5), (30, 5), (60, 10), (120, 20)])
 def test_more_time_waits_longer_for_an_answer(timeout: float, expected: float) -> None:
-    assert patience(timeout) == expected
+    assert patience_of(timeout) == expected
