@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from brokernat.doctor.explain.log import explain_log
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     page for glob in ("*.md", "docs/**/*.md", "examples/**/*.md", "bench/**/*.md") for page in ROOT.glob(glob)
@@ -86,6 +88,13 @@ def test_the_readme_is_short_and_in_its_order() -> None:
         "More",
     ]
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == order
+
+
+def test_explain_knows_each_line_of_the_symptom() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    lines = text.partition("## Symptom")[2].split("```")[1].strip().splitlines(keepends=True)
+    report = explain_log(lines)
+    assert (report.recognised, len(report.explained)) == (len(lines), len(lines)) == (4, 4)
 
 
 @pytest.mark.parametrize(
