@@ -66,6 +66,8 @@ class Round:
     sent: Sent
     file: PipelineFile
     starts: int = 0
+    drained: int = 0
+    """Runs that had read all before they were struck; each time there was more to read for the next one."""
     strokes: int = 0
     landed_between: int = 0
     """Strokes after which the offset log had a batch that the commit log had not."""
@@ -107,20 +109,23 @@ class Round:
         return self.stage.spark.start(self.file.words("run", "tags", "--once"))
 
     def _start_again(self, dead: Job) -> Job:
-        """After a failure: a run may give up while something is away, as long as the next one goes on."""
+        """After an end: a run may give up while something is away, as long as the next one goes on."""
         self._note_open()
         assert self.starts < STARTS, f"{self.starts} starts were not enough\n{dead.tail()}"
         return self._start()
 
     def _in_the_middle(self, job: Job) -> Job:
-        """The run when it is in the middle of a batch that is not the first of its start (which warms up): as soon as
-        some of the batch's records have arrived, and once that has hurt, half of the times at any moment."""
+        """The run when it is in the middle of a batch that is neither the first of its start (which warms up) nor one
+        of the last: as soon as some of the batch's records have arrived, and once that has hurt, half of the times at
+        any moment."""
         committed_before = self.checkpoint.committed()
         deadline = time.monotonic() + _PATIENCE
-        while not (self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before):
+        while not (self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before and self._left()):
             assert time.monotonic() < deadline, f"no second batch was begun\n{job.tail()}"
             if not job.running():
-                assert job.process.returncode != 0, f"drained before it could be struck\n{job.tail()}"
+                if job.process.returncode == 0:
+                    self.drained += 1
+                    self.sent = self.sent.with_more(RECORDS)
                 job, committed_before = self._start_again(job), self.checkpoint.committed()
             time.sleep(_PAUSE)
         self._note_open()
@@ -130,6 +135,10 @@ class Round:
         arrived = self._arrived()
         until(lambda: self._arrived() > arrived or not job.running(), "records of the batch", _PATIENCE)
         return job
+
+    def _left(self) -> bool:
+        """Whether a stroke will meet a run that has something to do."""
+        return self._arrived() < self.sent.tags - 2 * BATCH
 
     def _arrived(self) -> int:
         return sum(self.sent.sink.end_offsets(self.sent.topics.tags).values())

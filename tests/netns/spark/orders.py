@@ -4,7 +4,7 @@ record by record through the coordinates that each output record carries."""
 import uuid
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +37,13 @@ class Sent:
     sink: RunningCluster
     tags: int
     dead_letters: int
+
+    def with_more(self, count: int) -> "Sent":
+        """Write `count` good orders with twelve broken ones among them behind what is there."""
+        orders = make_orders(count)
+        self.source.write(self.topics.orders, [Record(value.encode(), key.encode()) for key, value in orders.records])
+        tags, dead_letters = self.tags + orders.expected_tags, self.dead_letters + orders.expected_dead_letters
+        return replace(self, tags=tags, dead_letters=dead_letters)
 
     def delivered(self) -> "Delivery":
         """Compare what is in the sink now with what is in the source now."""
@@ -102,14 +109,12 @@ def coordinates(records: Iterable[Record]) -> list[str]:
 
 
 def send_orders(source: RunningCluster, sink: RunningCluster, count: int, *, partitions: int = 3) -> Sent:
-    """Make topics of one's own on both clusters and write `count` good orders with twelve broken ones among them."""
+    """Make topics of one's own on both clusters, and write into the first of them as `Sent.with_more` does."""
     topics = Topics.fresh()
     source.create_topic(topics.orders, partitions=partitions)
     for name in (topics.tags, topics.dead):
         sink.create_topic(name, partitions=2)
-    orders = make_orders(count)
-    source.write(topics.orders, [Record(value.encode(), key.encode()) for key, value in orders.records])
-    return Sent(topics, source, sink, orders.expected_tags, orders.expected_dead_letters)
+    return Sent(topics, source, sink, 0, 0).with_more(count)
 
 
 def write_customers(folder: Path) -> Path:
