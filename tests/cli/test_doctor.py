@@ -112,10 +112,10 @@ def test_what_the_doctor_wrote_itself_is_written_over(run: Run, folder: Path) ->
 
 def test_evidence_that_was_touched(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = to_json(WITHOUT_MAP)
-    later = whole.replace('"version": 2', '"version": 3').replace('"refused"', '"quantum"')
+    later = whole.replace('"version": 3', '"version": 4').replace('"refused"', '"quantum"')
     for text, words in (
         (whole[: len(whole) // 2], "Invalid JSON: EOF"),
-        (later, "evidence of version 3; this brokernat reads version 2"),
+        (later, "evidence of version 4; this brokernat reads version 3"),
         (
             whole.replace('"refused"', '"quantum"', 1),
             "probe.connect.attempts.0.outcome: Input should be 'connected',",

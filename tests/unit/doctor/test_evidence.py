@@ -15,7 +15,7 @@ def test_a_file_gives_the_same_evidence() -> None:
         assert from_json(to_json(evidence), "file") == evidence
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", to_json(WITHOUT_MAP).replace('"version": 2', '"version": 3')])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", to_json(WITHOUT_MAP).replace('"version": 3', '"version": 4')])
 def test_another_file_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigError, match="`evidence"):
         from_json(text, "evidence.json")

@@ -16,7 +16,7 @@ from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised, RuleText
 from brokernat.errors import ConfigError, Finding
 
-VERSION = 2
+VERSION = 3
 # The last key of the file, except keys that a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
 
