@@ -1,5 +1,6 @@
 """What people type in their first minutes: another file, a wrong word, an endpoint without an option, the Tab key."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from tests.cli.conftest import Run
 
+from brokernat.cli.app import cli
 from brokernat.text import counted
 
 ENDPOINT = "127.0.0.1:1"  # tcpmux: nothing listens there
@@ -133,6 +136,46 @@ def test_bash_completes() -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1:] == ["doctor", "translate", "error warning"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("doctor --cluster h", ["hq"]),
+        ("exec --cluster ", ["hq", "local"]),
+        ("pipeline run ", ["tags", "totals"]),
+        ("pipeline --help run t", ["tags", "totals"]),
+        ("ship a", ["audit"]),
+        ("ship ", ["audit", "status"]),
+        ("ship status ", ["audit"]),
+        ("doctor --config other.yaml --cluster ", ["remote"]),
+        ("doctor --config broken.yaml --cluster ", []),
+        ("doctor --config absent.yaml --cluster ", []),
+    ],
+)
+def test_names_of_the_file_are_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, names: list[str]
+) -> None:
+    cluster = {"bootstrap_servers": "kafka-1:9092"}
+    pipeline = {
+        "source": {"cluster": "hq", "topics": ["orders"]},
+        "decode": {"format": "json", "schema": "id INT"},
+        "sink": {"cluster": "local", "topic": "tags", "dead_letters": "dead"},
+        "checkpoint": "checkpoint",
+    }
+    shipment = {"cluster": "hq", "topic": "audit", "spool": "spool", "files": ["log"]}
+    whole = {
+        "clusters": {"hq": cluster, "local": cluster | {"client": {"sasl.jaas.config": "${env:ABSENT}"}}},
+        "pipelines": {"tags": pipeline, "totals": pipeline | {"checkpoint": "another"}},
+        "shipping": {"audit": shipment},
+    }
+    (tmp_path / "brokernat.yaml").write_text(json.dumps(whole))
+    (tmp_path / "other.yaml").write_text(json.dumps({"clusters": {"remote": cluster}}))
+    (tmp_path / "broken.yaml").write_text("clusters: [")
+    monkeypatch.chdir(tmp_path)
+    *typed, incomplete = words.split(" ")
+    found = ShellComplete(cli, {}, "brokernat", "_BROKERNAT_COMPLETE").get_completions(typed, incomplete)
+    assert [each.value for each in found] == names
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from click.core import ParameterSource
 from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError, require_extra
-from brokernat.cli.options import CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
+from brokernat.cli.options import CLUSTER, CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config, load
 from brokernat.errors import ConfigError, Finding, Location
 from brokernat.render import Subject
@@ -97,7 +97,9 @@ def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--config`, `--cluster`, `--bootstrap-server`, `--command-config`: the command's `cluster_source`."""
 
     @config_option
-    @click.option("--cluster", metavar="NAME", help="A cluster of the file; required when the file has several.")
+    @click.option(
+        "--cluster", metavar="NAME", type=CLUSTER, help="A cluster of the file; required when the file has several."
+    )
     @click.option(
         "-b",
         "--bootstrap-server",
@@ -262,7 +264,7 @@ class MapSource:
 
 
 cluster_option = click.option(
-    "--cluster", metavar="NAME", help="The cluster of the file; required when several have a map."
+    "--cluster", metavar="NAME", type=CLUSTER, help="The cluster of the file; required when several have a map."
 )
 
 
@@ -292,7 +294,7 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--config`, `--cluster`, `--rule`, `--file`, passed to the command as one `source`."""
 
     @config_option
-    @click.option("--cluster", metavar="NAME", help="Use the map of this cluster of the file.")
+    @click.option("--cluster", metavar="NAME", type=CLUSTER, help="Use the map of this cluster of the file.")
     @click.option("--rule", "rules", metavar="RULE", multiple=True, help="A rule `advertised = reachable`; repeatable.")
     @click.option("--file", metavar="FILE", type=PATH, help="A rules file with one rule per line.")
     @wraps(command)

@@ -16,7 +16,7 @@ import click
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
 from brokernat.cli.error_reports import internal_report, usage_report
-from brokernat.cli.options import config_option, format_option
+from brokernat.cli.options import CLUSTER, config_option, format_option
 from brokernat.clients.launch import Launch
 from brokernat.config import Cluster
 from brokernat.errors import BrokernatError, NotExecutableError, ProgramNotFoundError
@@ -65,7 +65,7 @@ class ProgramCommand(click.Command):
 )
 @config_option
 @click.option(
-    "--cluster", "names", metavar="NAME", multiple=True, required=True,
+    "--cluster", "names", metavar="NAME", type=CLUSTER, multiple=True, required=True,
     help="A cluster that the program connects to; repeatable.",
 )  # fmt: skip
 @click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Override the clusters' `unmapped`.")

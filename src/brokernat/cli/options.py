@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
+from click.shell_completion import CompletionItem
 
 from brokernat.address import Endpoint, listen_endpoint
 from brokernat.cli.error_reports import HintedUsageError
-from brokernat.errors import ConfigError
+from brokernat.errors import BrokernatError, ConfigError
 from brokernat.text import size_in_bytes
 
 
@@ -59,6 +60,32 @@ class Size(click.ParamType[int]):
         return size
 
 
+class NameOf(click.ParamType[str]):
+    """A name from a section of the configuration file, which a shell completes."""
+
+    name = "name"
+
+    def __init__(self, section: Literal["clusters", "pipelines", "shipping"]) -> None:
+        self._section = section
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return names_completed(ctx, self._section, incomplete)
+
+
+def names_completed(ctx: click.Context, section: str, incomplete: str) -> list[CompletionItem]:
+    """The names of a section of the file that begin with `incomplete`; none if the file cannot be used."""
+    from brokernat.config import load
+
+    try:
+        names = getattr(load(ctx.params["config_file"], resolve_secrets=False), section)
+    except BrokernatError:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
 PATH: Final = click.Path(path_type=Path, readable=False)
 """Any path; opening it reports errors."""
 
@@ -66,6 +93,8 @@ DEFAULT_FILE: Final = "brokernat.yaml"
 ENDPOINT: Final = _Endpoint(Endpoint.parse)
 LISTEN_ENDPOINT: Final = _Endpoint(listen_endpoint)
 """`HOST:PORT`, or a port of 127.0.0.1."""
+CLUSTER: Final = NameOf("clusters")
+PIPELINE: Final = NameOf("pipelines")
 SECONDS: Final = Seconds(1, 600)
 """For options that bound the time of probes."""
 

@@ -24,7 +24,7 @@ import click
 from brokernat.address import Endpoint
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import LISTEN_ENDPOINT, Group, config_option, format_option
+from brokernat.cli.options import LISTEN_ENDPOINT, PIPELINE, Group, config_option, format_option
 from brokernat.cli.reconcile import reconcile
 from brokernat.cli.replay import replay
 from brokernat.cli.signals import FINISHING, StopSignals
@@ -58,7 +58,7 @@ pipeline.add_command(replay)
 
 
 @pipeline.command()
-@click.argument("name")
+@click.argument("name", type=PIPELINE)
 @config_option
 @format_option
 @with_spark
@@ -96,7 +96,7 @@ def check(name: str, config_file: Path, output: str, **options: Any) -> int:
 
 
 @pipeline.command()
-@click.argument("name")
+@click.argument("name", type=PIPELINE)
 @config_option
 @format_option
 @click.option("--once", is_flag=True, help="Process the present records, then exit.")

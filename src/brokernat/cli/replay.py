@@ -13,7 +13,7 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import config_option, format_option
+from brokernat.cli.options import PIPELINE, config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.pipelines.reading_back.replay import Replayed, Selection, SourceRange
 from brokernat.pipelines.steps.envelope import FaultKind
@@ -45,7 +45,7 @@ class _Range(click.ParamType[SourceRange]):
 
 
 @click.command(short_help="Send dead letters through the pipeline again.")
-@click.argument("name")
+@click.argument("name", type=PIPELINE)
 @click.option(
     "--cause",
     "causes",

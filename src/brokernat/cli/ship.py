@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import PATH, Seconds, Size, config_option, format_option
+from brokernat.cli.options import CLUSTER, PATH, NameOf, Seconds, Size, config_option, format_option, names_completed
 from brokernat.cli.signals import stop_at_signals
 from brokernat.shipping.shipment import Shipment
 
@@ -30,10 +31,13 @@ class _ShipGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return super().get_command(ctx, cmd_name) or _named(cmd_name)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        return [*names_completed(ctx, "shipping", incomplete), *super().shell_complete(ctx, incomplete)]
+
 
 @click.group(cls=_ShipGroup, invoke_without_command=True, subcommand_metavar="[NAME | status]")
 @config_option
-@click.option("--cluster", "cluster_name", metavar="NAME", help="The cluster to ship to.")
+@click.option("--cluster", "cluster_name", metavar="NAME", type=CLUSTER, help="The cluster to ship to.")
 @click.option("--topic", help="The topic to ship to.")
 @click.option("--spool", metavar="DIR", type=PATH, help="The folder on a local disk where records wait.")
 @click.option(
@@ -108,7 +112,7 @@ def _file(command: click.Context, config_file: Path) -> Path:
 
 
 @ship.command()
-@click.argument("name", required=False)
+@click.argument("name", type=NameOf("shipping"), required=False)
 @config_option
 @click.option("--spool", metavar="DIR", type=PATH, help="The spool's folder, instead of a NAME.")
 @format_option
