@@ -236,7 +236,8 @@ class SpoolWriter:
         try:
             while True:
                 stopping = self._stop.is_set()
-                entries = self._queue.take(BLOCK_RECORDS, BLOCK_BYTES, 0 if stopping else _IDLE, _LINGER)
+                waits = (0, 0) if stopping else (_IDLE, _LINGER)
+                entries = self._queue.take(BLOCK_RECORDS, BLOCK_BYTES, *waits)
                 if entries:
                     self._store(entries)
                 else:
@@ -284,7 +285,8 @@ class SpoolWriter:
             entries = []
         self._settle()
         self._report()
-        time.sleep(_IDLE)
+        if entries:
+            time.sleep(_IDLE)
         return entries
 
     def _settle(self) -> None:

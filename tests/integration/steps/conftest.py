@@ -38,6 +38,9 @@ def spark() -> Iterator[SparkSession]:
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.sql.shuffle.partitions", "2")
             .config("spark.sql.session.timeZone", "UTC")
+            # Each of these hundreds of small queries would be compiled first; those of whole pipelines are.
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.driver.extraJavaOptions", C1)
             .config("spark.jars", f"{spark_functions_jar()},{postgresql}")
             .getOrCreate()

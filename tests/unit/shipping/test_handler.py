@@ -22,6 +22,7 @@ from brokernat.address import Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, queue, read_status
+from brokernat.shipping.block import BLOCK_BYTES
 from brokernat.testbed.place import wait_until
 
 NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
@@ -186,23 +187,21 @@ def test_ordinary_calls_never_wait_and_every_drop_is_counted_and_told(
 ) -> None:
     monkeypatch.setattr(queue, "_REPORT_EVERY", 0.0)
 
-    def told_why() -> bool:
-        # On a busy machine the queue is full before the writer has found the spool full, and says so first.
-        log.info("z" * 10_000)
-        return "holds" in caplog.text
+    def refused_of(count: int) -> int:
+        before = handler.status().refused
+        for _ in range(count):
+            log.info("x" * 10_000)
+        return handler.status().refused - before
 
     handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
     log.addHandler(handler)
-    deadline = time.monotonic() + 60
-    while not handler.status().refused and time.monotonic() < deadline:
-        log.info("x" * 10_000)
-    for _ in range(100):
-        log.info("y" * 10_000)
+    # Neither frees itself: the spool without a broker, and the queue without room in the spool.
+    wait_until(lambda: refused_of(100) > 0 and "holds" in caplog.text, "a full spool and the reason", timeout=60)
+    wait_until(lambda: refused_of(100) > 0, "a full queue", timeout=60)
+    assert refused_of(100) == 100
     status = handler.status()
-    assert status.refused >= 100
     assert status.held <= 1 << 20
     wait_until(lambda: "records were refused" in caplog.text, "the report", timeout=60)
-    wait_until(told_why, "the reason", timeout=60)
     handler.close()
     log.removeHandler(handler)
     (left,) = read_status(tmp_path)
@@ -243,6 +242,28 @@ def test_calls_that_wait_for_room_are_reported(
     handler.close()
     writer.join()
     log.removeHandler(handler)
+
+
+def test_a_close_does_not_pause_for_each_block_that_it_refuses(
+    tmp_path: Path, log: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, max_spool=1 << 20, close_timeout=0)
+    log.addHandler(handler)
+    for _ in range(1_000):
+        log.info("x" * 10_000)
+    wait_until(lambda: handler.status().trouble.startswith("the spool"), "a full spool", timeout=60)
+    stopping, pauses, sleep = handler._parts.writer._stop, [], time.sleep  # type: ignore[union-attr]
+
+    def counted(seconds: float) -> None:
+        if seconds and stopping.is_set():
+            pauses.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(queue.time, "sleep", counted)
+    handler.close()
+    assert handler.status().refused > 10 * BLOCK_BYTES / 10_000
+    # The writer may have been about to pause when the close began.
+    assert len(pauses) <= 1
 
 
 @pytest.mark.timeout(120)
