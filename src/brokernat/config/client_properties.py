@@ -119,6 +119,42 @@ LOGIN_MODULES = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
+_UNITS = {".ms": "milliseconds", ".seconds": "seconds", ".bytes": "bytes"}
+"""The ends of names whose values are INT, LONG or SHORT in Kafka's ConfigDef."""
+# librdkafka's `linger.ms` has decimals.
+_NUMBERS = frozenset(name for name in NAMES - {"linger.ms"} if name.endswith(tuple(_UNITS))) | {
+    "batch.size",
+    "buffer.memory",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.zstd.level",
+    "max.in.flight.requests.per.connection",
+    "max.poll.records",
+    "max.request.size",
+    "metrics.num.samples",
+    "retries",
+    "sasl.kerberos.min.time.before.relogin",
+}
+_BOOLEANS = frozenset(
+    {
+        "allow.auto.create.topics",
+        "auto.include.jmx.reporter",
+        "check.crcs",
+        "enable.auto.commit",
+        "enable.idempotence",
+        "enable.metrics.push",
+        "exclude.internal.topics",
+        "metadata.cluster.check.enable",
+        "partitioner.adaptive.partitioning.enable",
+        "partitioner.ignore.keys",
+        "partitioner.rack.aware",
+        "sasl.oauthbearer.allow.unverified.audience",
+        "sasl.oauthbearer.allow.unverified.issuer",
+        "sasl.oauthbearer.assertion.claim.jti.include",
+        "sasl.oauthbearer.header.urlencode",
+        "transaction.two.phase.commit.enable",
+    }
+)
 _ELSEWHERE = {
     "bootstrap.servers": "`bootstrap_servers`, beside `client`",
     "brokernat.map": "`address_map`, beside `client`",
@@ -168,6 +204,26 @@ def protocol_hint(unknown: str) -> str:
     return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"allowed: {', '.join(PROTOCOLS)}")))
 
 
+def typed(name: str, value: str | Secret) -> str | Secret:
+    """The value of a property that is text, or what Kafka's ConfigDef takes as its number or boolean.
+
+    Raises:
+        ConfigError: Kafka would refuse to create a client with it. A value from a reference is not printed.
+    """
+    if isinstance(value, Unresolved):
+        return value
+    text = (value.reveal() if isinstance(value, Secret) else value).strip()
+    if name in _NUMBERS and not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+        unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
+        kind, hint = "a whole number", f"write the number of {unit} without a unit" if unit else "write a number"
+    elif name in _BOOLEANS and text.lower() not in ("true", "false"):
+        kind, hint = "`true` or `false`", "write `true` or `false`"
+    else:
+        return value
+    shown = "a value from a reference" if isinstance(value, Secret) else f"`{value}`"
+    raise ConfigError(Finding("wrong-type", f"`{name}` is {shown}, but must be {kind}", hint))
+
+
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
     value = {} if value is None else value
     if not isinstance(value, Mapping):
@@ -182,7 +238,7 @@ def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
             continue
         try:
             read = _property(name, written, references)
-            result[name] = security_protocol(read) if name == "security.protocol" else read
+            result[name] = security_protocol(read) if name == "security.protocol" else typed(name, read)
         except ConfigError as error:
             found.extend(Fault(problem, (name,)) for problem in error.problems)
     found.extend(login_faults(value, result))

@@ -259,7 +259,7 @@ def test_a_close_does_not_pause_for_each_block_that_it_refuses(
             pauses.append(seconds)
         sleep(seconds)
 
-    monkeypatch.setattr(queue.time, "sleep", counted)
+    monkeypatch.setattr(time, "sleep", counted)
     handler.close()
     assert handler.status().refused > 10 * BLOCK_BYTES / 10_000
     # The writer may have been about to pause when the close began.
