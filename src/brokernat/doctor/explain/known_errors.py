@@ -43,7 +43,6 @@ _TROUBLE_JSON = re.compile(r'"(?:log\.)?(?:level|severity)(?:_?name)?": ?"(?i:wa
 _THREAD = re.compile(r"[\w.]+#\d")
 # What follows an error of a service of Amazon's; some are called like one of Kafka's.
 _OF_AWS = ") when calling the "
-# A frame of a stack names classes, and no error.
 _FRAME = re.compile(r"\s*at [\w.$/]+\(")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ", '"')
@@ -59,9 +58,14 @@ _KAFKAS_WORDS = re.compile(
 )
 
 
+def is_frame(line: str) -> bool:
+    """Whether the line is a frame of a Java stack: it names code, and no error."""
+    return _FRAME.match(line) is not None
+
+
 def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     """The error that a line names; of several the most informative, then the first one."""
-    if _FRAME.match(line):
+    if is_frame(line):
         return None
     found: tuple[KnownLine, str, int] | None = None
     wording, seen = wording_of(line), -1

@@ -56,6 +56,11 @@ _EXCEPTION = r"(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
 _PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
+# The errors of other languages than Java.
+_ERROR = re.compile(
+    r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|"
+    r"called `(?:Option|Result)::\w+\(\)`.*|\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
+)
 _LONGEST = 300
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: "
@@ -169,6 +174,9 @@ class _Reader:
                 self._count(each)
             if not self._explained:
                 self._take_steps()
+        for each in self._explained.values():
+            if each.match.known.calm and each.match.known.fallback and not each.cause:
+                each.cause = _error_above(self._above, each.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
             # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
@@ -271,6 +279,16 @@ class _Reader:
         self._explained[kept].count -= 1
         if not self._explained[kept].count:
             del self._explained[kept]
+
+
+def _error_above(lines: Iterable[str], line: str) -> str:
+    """The error whose stack a line belongs to: the next one above; empty if there is none."""
+    found = None
+    for text in lines:
+        if text.strip() == line:
+            break
+        found = _ERROR.search(text) or found
+    return printable(found[0][:_LONGEST]).strip() if found else ""
 
 
 def _told_below(it: _Occurrence) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from brokernat.doctor.explain.known_errors import error_in
+from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import (
     Explanation,
     HostHint,
@@ -121,7 +121,7 @@ def match_line(line: str) -> LineMatch | None:
         return kind
     error = error_in(line)
     if error is None:
-        return kind or (None if _is_calm(line) else _kind_of(line, fallback=True))
+        return kind or (None if _is_calm(line) or is_frame(line) else _kind_of(line, fallback=True))
     known, match = error
     fault = known.tells is Tells.FAULT
     if kind and not kind.calm and (known.borrowed or not fault):
