@@ -10,7 +10,7 @@ only in an input of a few lines. Lines that healthy programs print, too, are exp
 without anything more informative.
 
 A line may only say that something failed (`Tells.WRAPPER`). The exception in it or below it is then shown, whether or
-not it is known.
+not it is known; for a frame of a stack (the last resort) the error above it.
 """
 
 from __future__ import annotations
@@ -51,17 +51,18 @@ _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
 _HOST_IN_CLOUD = re.compile(
     r"\b[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|azure\.com|windows\.net|googleusercontent\.com|internal)\b"
 )
-_EXCEPTION = r"(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b.*"
+_EXCEPTION = r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
 # Docker compose and syslog write a prefix before every line.
 _PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
 # The errors of other languages than Java.
 _ERROR = re.compile(
-    r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|"
-    r"called `(?:Option|Result)::\w+\(\)`.*|\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
+    r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|"
+    r"panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|called `(?:Option|Result)::\w+\(\)`.*|"
+    r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
 )
-_LONGEST = 300
+_LONGEST, _LONGEST_ERROR = 300, 2000
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: "
 )
@@ -174,9 +175,9 @@ class _Reader:
                 self._count(each)
             if not self._explained:
                 self._take_steps()
-        for each in self._explained.values():
-            if each.match.known.calm and each.match.known.fallback and not each.cause:
-                each.cause = _error_above(self._above, each.line)
+        for told in self._explained.values():
+            if told.match.known.calm and told.match.known.fallback and not told.cause:
+                told.cause = _error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
             # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
@@ -287,7 +288,7 @@ def _error_above(lines: Iterable[str], line: str) -> str:
     for text in lines:
         if text.strip() == line:
             break
-        found = _ERROR.search(text) or found
+        found = _ERROR.search(text, 0, _LONGEST_ERROR) or found
     return printable(found[0][:_LONGEST]).strip() if found else ""
 
 

@@ -185,6 +185,32 @@ def test_the_exception_within_a_line_is_its_cause() -> None:
     assert explained.cause == "java.lang.ClassCastException: class A cannot be cast to class B"
 
 
+@pytest.mark.parametrize(
+    ("error", "frame"),
+    [
+        ("NoMethodError: undefined method `join' for nil", "  from racecar (2.2.0) lib/racecar/runner.rb:9:in `run'"),
+        ("panic: send on closed channel", "github.com/IBM/sarama.(*consumerGroup).handleError(0x1, 0x2)"),
+        (
+            "{{:badmatch, []},",
+            " [{:brod_consumer, :handle_fetch_response, 2, [file: 'src/brod_consumer.erl', line: 3]}",
+        ),
+        ("java.lang.IllegalStateException: it broke", "\tat org.apache.kafka.clients.Metadata.update(Metadata.java:3)"),
+        ("TypeError: x is not a function", "    at Object.f (/app/node_modules/kafkajs/src/consumer/runner.js:3:9)"),
+    ],
+)
+def test_a_stack_of_a_kafka_library_shows_the_error_above_its_frames(error: str, frame: str) -> None:
+    (explained,) = explain_log([f"{error}\n", f"{frame}\n"]).explained
+    assert (explained.match.known.key, explained.cause) == ("library-failed", error)
+    refused = "ERROR Bootstrap broker kafka-1:9092 (id: -1 rack: null) disconnected"
+    assert len(explain_log([f"{error}\n", f"{frame}\n", f"{refused}\n"]).explained) == 1
+
+
+def test_the_last_line_of_a_python_traceback_is_its_cause() -> None:
+    frame = '  File "/venv/lib/python3.12/site-packages/confluent_kafka/avro/__init__.py", line 7, in register'
+    (explained,) = explain_log([f"{frame}\n", "AttributeError: 'str' object has no attribute 'to_json'\n"]).explained
+    assert explained.cause == "AttributeError: 'str' object has no attribute 'to_json'"
+
+
 def test_what_healthy_programs_print_is_told_where_it_says_more() -> None:
     calm = "INFO [QuorumController id=0] In the new epoch 4538, the leader is (none). (org.apache.kafka.controller.X)"
     wrapper = "ERROR WorkerSinkTask{id=orders-0} Task threw an uncaught and unrecoverable exception"
