@@ -195,6 +195,10 @@ def test_a_large_message_is_told_from_another_protocol(size: str, code: str) -> 
         ("SchemaRegistryError: Timed out (HTTP status code 500, SR code 50002)", "`_schemas`"),
         ("RestClientException: Schema not found; error code: 40403", "does not have"),
         ("aiokafka: Unable to bootstrap from [('localhost', 9092, 0)]", "is the machine or container"),
+        ("%7|1475839646.529|BRKDELGT|rdkafka#producer-1| No broker is leader for topic a [0]", "its leader"),
+        ("%7|1429923087.924|TIMEOUT|rdkafka#producer-0| 6 message(s) from 1 toppar(s) timed out", "waited too long"),
+        ("io.apicurio.registry.rules.violation.RuleViolationException: Incompatible artifact: a", "breaks a rule"),
+        ("State transition from PENDING_SHUTDOWN to DEAD", "an exception stopped it"),
     ],
 )
 def test_one_kind_has_a_meaning_for_each_reason(line: str, means: str) -> None:
