@@ -41,7 +41,7 @@ _KAFKA = re.compile(
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
     r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|rabbit|amqp|activemq|ldap|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|"
+    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|"
     r"azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|"
     r"kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
 )
