@@ -20,7 +20,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import address
+from brokernat.doctor.host_kinds import address, is_loopback
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN607", "BN611"))
@@ -93,7 +93,9 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
 def _one_place(probed: DialledNode, met: Identity) -> str | None:
     """What to change if the names of several nodes have one address, whose port leads to one node."""
     place, alike = probed.probe.addresses, _dialled_alike(probed)
-    if len({each.host for each in alike}) < _FEWEST or len(place) != 1 or probed.probe.tls is not None:
+    # At this machine's own address, tunnels and port-forwards listen.
+    few = len({each.host for each in alike}) < _FEWEST and not all(map(is_loopback, place))
+    if few or len(place) != 1 or probed.probe.tls is not None:
         return None
     leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {probed.probe.port} there leads to"
     return f"{leads} node {met.node_id}: each node needs an address or a port of its own, which it advertises"
@@ -109,7 +111,10 @@ def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
     if not there or len(place) != 1 or address(probed.host) is not None:
         return None
     leads = f"`{probed.host}` resolves here to {place[0]}, the address of node {met.node_id}"
-    return f"correct the DNS record (or the hosts file): {leads}"
+    line = probed.probe.hosts_entry
+    return (
+        f"correct the {'DNS record (or the hosts file)' if line is None else f'line `{line}` of /etc/hosts'}: {leads}"
+    )
 
 
 def _dialled_alike(probed: DialledNode) -> list[DialledNode]:

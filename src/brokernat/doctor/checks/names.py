@@ -18,7 +18,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
-from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind, neighbours
 
 
 @check("BN102", explains=("BN305",))
@@ -206,7 +206,7 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         if line is None:
             continue
         seen = (f"/etc/hosts: {line}",)
-        if failure is None or not _causes_failure(failure, probed, evidence):
+        if failure is None or not _is_wrong(failure, probed):
             message = "a line of this machine's hosts file decides the address of the name"
             yield info(probed, message, seen, explains=False)
             continue
@@ -229,12 +229,27 @@ def _resolved_names(evidence: Evidence) -> list[str]:
 
 _ANOTHER = ("identity", "cluster")
 _OR_AN_ADDRESS = ", or use an address as bootstrap server"
+_SEVERAL = 2
+"""So many other names with the same address show that it is meant for all of them."""
 
 
-def _causes_failure(failure: Failure, probed: ProbedEndpoint, evidence: Evidence) -> bool:
-    """Whether the failure is at the line's address, and no other endpoint of that address answers."""
+def _is_wrong(failure: Failure, probed: ProbedEndpoint) -> bool:
+    """Whether the failure is at the line's address, and no other endpoint shows that the address may be right."""
     if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
         return False
-    others = (each.probe for each in probed_endpoints(evidence) if each.probe.endpoint != probed.probe.endpoint)
-    shared = any(each.answers and set(each.addresses) & set(probed.probe.addresses) for each in others)
-    return failure.stage in _ANOTHER or not shared
+    others = [each for each in probed_endpoints(probed.evidence) if each.probe.endpoint != probed.probe.endpoint]
+    lines = [each for each in others if each.probe.hosts_entry is not None and each.failure is None]
+    if failure.stage in _ANOTHER:
+        # One address for several names, at which one of the nodes answers: a gateway's, or a host of containers.
+        names = {each.host for each in others if each.probe.hosts_entry is not None and _share(each, probed)}
+        for_several = len(names) >= _SEVERAL or all(map(is_loopback, probed.probe.addresses))
+        return not (for_several and any(_share(each, probed) for each in lines))
+    # Lines beside it that lead to their nodes speak for this one: its node, forward or firewall fails.
+    beside = any(
+        neighbours(one, own) for each in lines for one in each.probe.addresses for own in probed.probe.addresses
+    )
+    return not beside and not any(each.probe.answers and _share(each, probed) for each in others)
+
+
+def _share(one: ProbedEndpoint, other: ProbedEndpoint) -> bool:
+    return bool(set(one.probe.addresses) & set(other.probe.addresses))

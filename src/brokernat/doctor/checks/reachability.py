@@ -107,7 +107,8 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
-            yield error(probed, reason, seen, remedy=replace(remedy, broker=(*remedy.broker, *_dns_advice(probed))))
+            broker, client = (*remedy.broker, *_dns_advice(probed)), (*remedy.client, *_line_advice(probed))
+            yield error(probed, reason, seen, remedy=replace(remedy, client=client, broker=broker))
 
 
 def _of_another_machine(probed: DialledNode) -> str | None:
@@ -124,13 +125,21 @@ def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose advertised name resolves to addresses that accept no connection."""
     if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
         return ()
-    if stale_record(probed.evidence, probed.path):
+    if stale_record(probed.evidence, probed.path) or probed.probe.hosts_entry is not None:
         return ()
     attempts = probed.probe.attempts
     if all(":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts):
         return ("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",)
     leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
     return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
+
+
+def _line_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """Advice for a node whose address a line of the hosts file decides."""
+    line = probed.probe.hosts_entry
+    if line is None or probed.path is None or probed.path.rule:
+        return ()
+    return (f"if {probed.node} is not at {', '.join(probed.probe.addresses)}, correct the line `{line}` of /etc/hosts",)
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -259,7 +268,8 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
         seen.append(f"answers in the same network: {shown}")
         whose = "" if probed.path is None or probed.path.rule else f" and is still {probed.node}'s"
         host = f"check that the host {', '.join(sorted(own))} is up{whose}"
-        remedy = replace(remedy, broker=(host, *remedy.broker, *_dns_advice(probed)))
+        client = (*remedy.client, *_line_advice(probed))
+        remedy = replace(remedy, client=client, broker=(host, *remedy.broker, *_dns_advice(probed)))
     else:
         return
     yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)

@@ -2,10 +2,10 @@
 
 import pytest
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
+from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -48,3 +48,45 @@ def test_a_name_server_that_resolves_the_other_names_is_not_in_doubt() -> None:
 
 def test_no_line_is_no_finding() -> None:
     assert told(HEALTHY) == []
+
+
+def named(node_id: int, place: str, probe: EndpointProbe) -> BrokerPath:
+    """A node whose name has its address from a line of the hosts file."""
+    host = f"kafka-{node_id}"
+    line = f"{place} {host}"
+    attempts = tuple(replace(each, address=place) for each in probe.attempts)
+    there = replace(probe, endpoint=f"{host}:9092", name=host, addresses=(place,), hosts_entry=line, attempts=attempts)
+    return BrokerPath(Advertised(node_id, host, 9092), there)
+
+
+SILENT = replace(refused("10.8.2.13:9092"), attempts=(Attempt("10.8.2.13", "timeout"),))
+
+
+@pytest.mark.parametrize(
+    ("third", "cause"),
+    [
+        (named(3, "10.8.2.13", SILENT), "BN308"),
+        (named(3, "10.8.2.13", refused("10.8.2.13:9092")), "BN302"),
+        (named(3, "172.31.9.9", refused("172.31.9.9:9092")), "BN306"),
+        (named(3, "10.8.2.12", reached(2, "10.8.2.12:9092")), "BN306"),
+    ],
+    ids=["dropped", "refused", "another-network", "another-node"],
+)
+def test_lines_beside_it_that_lead_to_their_nodes_speak_for_it(third: BrokerPath, cause: str) -> None:
+    well = [named(n, f"10.8.2.1{n}", reached(n, f"10.8.2.1{n}:9092")) for n in (1, 2)]
+    found = diagnose(replace(WITHOUT_MAP, paths=(*well, third), replicas=(1, 2, 3)))
+    assert [each.code for each in found.causes] == [cause]
+    if cause != "BN306":
+        assert {each.severity for each in told(replace(WITHOUT_MAP, paths=(*well, third)))} == {Severity.INFO}
+        advised = [line for each in found.findings if each.code == cause for line in each.remedy.client]
+        assert advised[-1] == "if node 3 is not at 10.8.2.13, correct the line `10.8.2.13 kafka-3` of /etc/hosts"
+
+
+@pytest.mark.parametrize(("place", "nodes"), [("10.8.1.60", 3), ("127.0.0.1", 2)], ids=["docker", "port-forward"])
+def test_one_address_for_all_names_is_no_wrong_line(place: str, nodes: int) -> None:
+    """A host that publishes one port, and one `kubectl port-forward`: no line of the hosts file could be right."""
+    paths = tuple(named(n, place, reached(1, f"{place}:9092")) for n in range(1, nodes + 1))
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, replicas=tuple(range(1, nodes + 1))))
+    assert [each.code for each in found.causes] == ["BN601"]
+    (advised,) = {line for each in found.findings if each.code == "BN601" for line in each.remedy.broker}
+    assert f"all resolve to {place}, and port 9092 there leads to node 1" in advised
