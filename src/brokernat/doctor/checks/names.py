@@ -210,8 +210,9 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "a line of this machine's hosts file decides the address of the name"
             yield info(probed, message, seen, explains=False)
             continue
+        tunnel = " or the forward there" if all(map(is_loopback, probed.probe.addresses)) else ""
         remedy = Remedy(
-            (f"correct or remove the line `{line}` of /etc/hosts{'' if probed.path else _OR_AN_ADDRESS}",),
+            (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}",),
             () if _resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )

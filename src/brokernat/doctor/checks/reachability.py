@@ -107,7 +107,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         if path.rule is None and reason and not probed.probe.dns_error:
             remedy = remedy_for(evidence, path)
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
-            broker, client = (*remedy.broker, *_dns_advice(probed)), (*remedy.client, *_line_advice(probed))
+            broker, client = (*remedy.broker, *_dns_advice(probed)), (*_line_advice(probed), *remedy.client)
             yield error(probed, reason, seen, remedy=replace(remedy, client=client, broker=broker))
 
 
@@ -139,7 +139,10 @@ def _line_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     line = probed.probe.hosts_entry
     if line is None or probed.path is None or probed.path.rule:
         return ()
-    return (f"if {probed.node} is not at {', '.join(probed.probe.addresses)}, correct the line `{line}` of /etc/hosts",)
+    places, end = ", ".join(probed.probe.addresses), probed.probe.endpoint
+    start = (f"nothing listens at {end} of this machine: start the tunnel or the forward there",)
+    correct = (f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",)
+    return start + correct if _nothing_listens(probed.probe) else correct
 
 
 @check("BN304", Need.METADATA, Need.MAP)

@@ -79,7 +79,15 @@ def test_lines_beside_it_that_lead_to_their_nodes_speak_for_it(third: BrokerPath
     if cause != "BN306":
         assert {each.severity for each in told(replace(WITHOUT_MAP, paths=(*well, third)))} == {Severity.INFO}
         advised = [line for each in found.findings if each.code == cause for line in each.remedy.client]
-        assert advised[-1] == "if node 3 is not at 10.8.2.13, correct the line `10.8.2.13 kafka-3` of /etc/hosts"
+        assert "if node 3 is not at 10.8.2.13, correct the line `10.8.2.13 kafka-3` of /etc/hosts" in advised
+
+
+def test_a_tunnel_that_was_not_started() -> None:
+    well = [named(n, f"127.0.0.1{n}", reached(n, f"127.0.0.1{n}:9092")) for n in (1, 2)]
+    third = named(3, "127.0.0.13", refused("127.0.0.13:9092"))
+    found = diagnose(replace(WITHOUT_MAP, paths=(*well, third), replicas=(1, 2, 3)))
+    (advised,) = (each.remedy.client for each in found.findings if each.code == "BN302")
+    assert advised[0] == "nothing listens at kafka-3:9092 of this machine: start the tunnel or the forward there"
 
 
 @pytest.mark.parametrize(("place", "nodes"), [("10.8.1.60", 3), ("127.0.0.1", 2)], ids=["docker", "port-forward"])
