@@ -351,7 +351,10 @@ def may_write(found: Discovery, *, given: bool, partial: bool) -> bool:
             f"hint: write `bootstrap_servers: {servers}`, then run this again"
         )
         return False
-    console.report("nothing is written: some nodes are not proven\n\nhint: add `--partial` to write the proven rules")
+    console.report(
+        "nothing is written: some nodes are not proven\n\n"
+        "hint: give more `--candidates` (the forwards of these nodes), or add `--partial` to write the proven rules"
+    )
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from ipaddress import ip_address, ip_network
 
 from brokernat.address import AddressMap, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
@@ -21,7 +22,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
-from brokernat.doctor.host_kinds import dialable, is_loopback
+from brokernat.doctor.host_kinds import dialable, is_loopback, neighbours
 
 _ALIKE, _MOST_COMPARED = 0.85, 10
 """How much of two endpoints must be equal, so that one may be a typo of the other; and the number of unused rules up to
@@ -48,12 +49,26 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
                 f"correct the left side of `{unused[each]}` if it is meant for this node; its target was not tested"
                 for each in alike
             )
+            typo = (*_too_narrow(evidence, path.broker.host), *typo)
             remedy = Remedy(typo, rules=proven_line(evidence, path))
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 end = path.broker.endpoint
                 passed = "set `unmapped: pass` if clients may dial it: the endpoint accepts connections from here"
                 remedy = Remedy((passed, *typo), rules=known_line(evidence, path) or (f"{end} = {end}",))
             yield error(place_of(path, evidence), message, remedy=remedy)
+
+
+def _too_narrow(evidence: Evidence, host: str) -> Iterator[str]:
+    """Advice to widen rules of networks that nearly contain an address."""
+    for rule in evidence.rules or ():
+        left = rule.partition("=")[0].strip()
+        network, _, bits = left.partition("/")
+        if bits and neighbours(network, host, small=True):
+            wide = ip_network(left)
+            while ip_address(host) not in wide:
+                wide = wide.supernet()
+            sides = f"to /{wide.prefixlen} on both sides"
+            yield f"widen `{rule}` {sides} if it is meant for {host}, which it does not contain"
 
 
 @check("BN606", Need.METADATA, Need.MAP)

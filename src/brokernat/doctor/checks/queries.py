@@ -357,6 +357,20 @@ def other_port(evidence: Evidence, path: BrokerPath) -> int | None:
     return ports.pop() if alone else None
 
 
+def record_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """Advice for a node whose advertised name may have a wrong address on this machine."""
+    path, line, places = probed.path, probed.probe.hosts_entry, ", ".join(probed.probe.addresses)
+    if path is None or path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return ()
+    if line is not None:
+        return (f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",)
+    if stale_record(probed.evidence, path):
+        return ()
+    return (
+        f"`{probed.host}` resolves here to {places}: if {probed.node} is not at that address, correct the DNS record",
+    )
+
+
 def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """Advice for the only node that fails, if it refuses connections as during a restart."""
     attempts = path.probe.attempts if path.probe is not None else ()

@@ -24,6 +24,7 @@ from brokernat.doctor.checks.queries import (
     node,
     place_of,
     probed_endpoints,
+    record_advice,
     remedy_for,
     restart_advice,
     unreachable,
@@ -31,7 +32,7 @@ from brokernat.doctor.checks.queries import (
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import address, is_loopback, neighbours
+from brokernat.doctor.host_kinds import is_loopback, neighbours
 
 
 @check("BN101")
@@ -123,26 +124,21 @@ def _of_another_machine(probed: DialledNode) -> str | None:
 
 def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose advertised name resolves to addresses that accept no connection."""
-    if probed.path is None or probed.path.rule or address(probed.host) is not None or is_loopback(probed.host):
-        return ()
-    if stale_record(probed.evidence, probed.path) or probed.probe.hosts_entry is not None:
+    advice = record_advice(probed)
+    if not advice or probed.probe.hosts_entry is not None:
         return ()
     attempts = probed.probe.attempts
     if all(":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts):
         return ("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",)
-    leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
-    return (f"{leads}: if {probed.node} is not at that address, correct the DNS record",)
+    return advice
 
 
 def _line_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
     """Advice for a node whose address a line of the hosts file decides."""
-    line = probed.probe.hosts_entry
-    if line is None or probed.path is None or probed.path.rule:
+    if probed.probe.hosts_entry is None:
         return ()
-    places, end = ", ".join(probed.probe.addresses), probed.probe.endpoint
-    start = (f"nothing listens at {end} of this machine: start the tunnel or the forward there",)
-    correct = (f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",)
-    return start + correct if _nothing_listens(probed.probe) else correct
+    start = (f"nothing listens at {probed.probe.endpoint} of this machine: start the tunnel or the forward there",)
+    return (*(start if _nothing_listens(probed.probe) else ()), *record_advice(probed))
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -183,6 +179,8 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield error(probed, message, (f"rule: {path.rule}", reason), remedy=remedy)
                 continue
             fix = [corrected(path, right)]
+            if not right and _gateway_answers(probed):
+                fix = [f"compare the port in the rule `{path.rule}` with the gateway's forward to {probed.node}"]
             seen = [f"rule: {path.rule}"]
             if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
                 seen.append(f"{path.broker.endpoint} accepts connections from here")
@@ -191,6 +189,12 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
             routes, restart = route_advice(evidence, probed.probe), restart_advice(evidence, path)
             remedy = Remedy((*routes, *fix, *restart), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+
+
+def _gateway_answers(probed: DialledNode) -> bool:
+    """Whether other rules lead to the same address, and their nodes answer there."""
+    ruled = (each for each in dialled_nodes(probed.evidence) if each.path.rule and each.failure is None)
+    return any(set(each.probe.addresses) & set(probed.probe.addresses) for each in ruled)
 
 
 def _start_it(probed: ProbedEndpoint) -> Iterator[str]:

@@ -449,3 +449,32 @@ def test_a_name_with_the_address_of_another_node_is_corrected_in_dns() -> None:
         "node 3",
     )
     assert other.remedy.broker == ()
+
+
+def test_a_rule_of_a_network_that_is_too_narrow() -> None:
+    brokers = tuple(Advertised(n, f"172.18.0.{n}", 9092) for n in (1, 2, 5))
+    rule = "172.18.0.0/30=10.8.5.0/30"
+    well = tuple(
+        BrokerPath(each, replace(reached(each.node_id, f"10.8.5.{each.node_id}:9092"), rule=rule), rule)
+        for each in brokers[:2]
+    )
+    evidence = replace(WITHOUT_MAP, rules=(rule,), unmapped="fail", paths=(*well, BrokerPath(brokers[2], None)))
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN605")
+    assert found.remedy.client == (
+        f"widen `{rule}` to /29 on both sides if it is meant for 172.18.0.5, which it does not contain",
+    )
+
+
+def test_a_gateway_that_serves_the_other_rules_is_compared_first() -> None:
+    """The rule of a node that is down is right, as far as can be known."""
+    evidence = mapped({1: 1, 2: 2, 3: 3})
+    down = replace(refused(GATEWAY[3]), rule=evidence.paths[2].rule)
+    evidence = replace(
+        evidence,
+        paths=(*evidence.paths[:2], replace(evidence.paths[2], probe=down)),
+        bootstraps=evidence.bootstraps[:1],
+    )
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN305")
+    assert found.remedy.client[0] == (
+        f"compare the port in the rule `{evidence.paths[2].rule}` with the gateway's forward to node 3"
+    )
