@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from brokernat.doctor.checks.advice import stale_record
 from brokernat.doctor.checks.queries import ProbedEndpoint, listener_of, nodes_of, probed_endpoints, record_advice
 from brokernat.doctor.checks.registry import check, error, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
@@ -49,6 +50,8 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
                 severity, client = Severity.ERROR, remedy.client
                 seen += ("Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError",)
             remedy = Remedy(client, (forward,))
+        elif is_named and (record := stale_record(evidence, probed.path)):
+            remedy = replace(remedy, client=(record, *remedy.client))
         elif is_named:
             remedy = replace(remedy, broker=(*record_advice(probed), *remedy.broker))
         yield finding(severity, probed, said, seen, remedy=remedy)

@@ -98,3 +98,15 @@ def test_one_address_for_all_names_is_no_wrong_line(place: str, nodes: int) -> N
     assert [each.code for each in found.causes] == ["BN601"]
     (advised,) = {line for each in found.findings if each.code == "BN601" for line in each.remedy.broker}
     assert f"all resolve to {place}, and port 9092 there leads to node 1" in advised
+
+
+def test_another_server_at_the_address_of_a_name() -> None:
+    """A name of an old domain that leads to a parked web server."""
+    parked = replace(refused("10.8.1.72:9092"), endpoint="kafka-3.old.example:9092", name="kafka-3.old.example")
+    parked = replace(parked, attempts=(Attempt("10.8.1.72", "connected"),), speaks="http")
+    well = [BrokerPath(Advertised(n, f"10.8.2.1{n}", 9092), reached(n, f"10.8.2.1{n}:9092")) for n in (1, 2)]
+    paths = (*well, BrokerPath(Advertised(3, "kafka-3.old.example", 9092), parked))
+    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=paths)).findings if each.code == "BN104")
+    assert found.remedy.broker[0] == (
+        "`kafka-3.old.example` resolves here to 10.8.1.72: if node 3 is not at that address, correct the DNS record"
+    )
