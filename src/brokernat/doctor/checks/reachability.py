@@ -109,6 +109,11 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = remedy_for(evidence, path)
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
             broker, client = (*remedy.broker, *_dns_advice(probed)), (*_line_advice(probed), *remedy.client)
+            attempts = probed.probe.attempts
+            if attempts and all(each.at_own_address and not is_loopback(each.address) for each in attempts):
+                reason, client = f"{reason}, and is an address of this machine", _line_advice(probed)
+                named = f"correct `advertised.listeners` of {probed.node}: it names this machine"
+                broker = (f"{named}; if {probed.node} runs here, start it", *_dns_advice(probed))
             yield error(probed, reason, seen, remedy=replace(remedy, client=client, broker=broker))
 
 

@@ -145,8 +145,12 @@ class Attempt:
     @property
     def answered(self) -> bool:
         """Whether another machine accepted or refused the connection; this one refuses at its own addresses."""
-        own = self.reported_by == self.address and not self.icmp
-        return self.outcome == "connected" or (self.outcome == "refused" and not own)
+        return self.outcome == "connected" or (self.outcome == "refused" and not self.at_own_address)
+
+    @property
+    def at_own_address(self) -> bool:
+        """Whether this machine itself has the address, and refused."""
+        return self.outcome == "refused" and self.reported_by == self.address and not self.icmp
 
     @property
     def without_ipv6(self) -> bool:

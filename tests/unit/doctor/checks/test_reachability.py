@@ -411,3 +411,16 @@ def test_a_firewall_of_a_broker_that_rejects_is_an_answer_of_its_network() -> No
     found = diagnose(replace(WITHOUT_MAP, paths=paths))
     assert causes(found) == ["BN308"]
     assert "packets get no answer, and other hosts of its network answer" in str(found.findings)
+
+
+def test_a_node_that_advertises_this_machines_own_address() -> None:
+    """As after a copy of a developer's settings: this machine refuses, and no node is down."""
+    own = replace(refused("10.8.1.2:9115"), attempts=(Attempt("10.8.1.2", "refused", reported_by="10.8.1.2"),))
+    well = [BrokerPath(Advertised(n, f"10.8.2.1{n}", 9115), reached(n, f"10.8.2.1{n}:9115")) for n in (1, 3)]
+    paths = (*well, BrokerPath(Advertised(2, "10.8.1.2", 9115), own))
+    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=paths)).findings if each.code == "BN302")
+    assert found.message == "10.8.1.2 refused the connection, and is an address of this machine"
+    assert found.remedy.client == ()
+    assert found.remedy.broker == (
+        "correct `advertised.listeners` of node 2: it names this machine; if node 2 runs here, start it",
+    )
