@@ -120,7 +120,9 @@ class Round:
         any moment."""
         committed_before = self.checkpoint.committed()
         deadline = time.monotonic() + _PATIENCE
-        while not (self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before and self._left()):
+        while not (
+            self.checkpoint.open_batches() and self.checkpoint.committed() - committed_before and self._has_work_left()
+        ):
             assert time.monotonic() < deadline, f"no second batch was begun\n{job.tail()}"
             if not job.running():
                 if job.process.returncode == 0:
@@ -136,7 +138,7 @@ class Round:
         until(lambda: self._arrived() > arrived or not job.running(), "records of the batch", _PATIENCE)
         return job
 
-    def _left(self) -> bool:
+    def _has_work_left(self) -> bool:
         """Whether a stroke will meet a run that has something to do."""
         return self._arrived() < self.sent.tags - 2 * BATCH
 

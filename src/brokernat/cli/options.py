@@ -68,9 +68,6 @@ class NameOf(click.ParamType[str]):
     def __init__(self, section: Literal["clusters", "pipelines", "shipping"]) -> None:
         self._section = section
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
-        return str(value)
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         return names_completed(ctx, self._section, incomplete)
 

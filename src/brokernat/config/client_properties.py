@@ -204,14 +204,14 @@ def protocol_hint(unknown: str) -> str:
     return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"allowed: {', '.join(PROTOCOLS)}")))
 
 
-def typed(name: str, value: str | Secret) -> str | Secret:
-    """The value of a property that is text, or what Kafka's ConfigDef takes as its number or boolean.
+def require_type(name: str, value: str | Secret) -> None:
+    """Refuse a value that Kafka's ConfigDef does not accept as the number or boolean of a property.
 
     Raises:
-        ConfigError: Kafka would refuse to create a client with it. A value from a reference is not printed.
+        ConfigError: the value has another type. A value from a reference is not printed.
     """
     if isinstance(value, Unresolved):
-        return value
+        return
     text = (value.reveal() if isinstance(value, Secret) else value).strip()
     if name in _NUMBERS and not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
@@ -219,7 +219,7 @@ def typed(name: str, value: str | Secret) -> str | Secret:
     elif name in _BOOLEANS and text.lower() not in ("true", "false"):
         kind, hint = "`true` or `false`", "write `true` or `false`"
     else:
-        return value
+        return
     shown = "a value from a reference" if isinstance(value, Secret) else f"`{value}`"
     raise ConfigError(Finding("wrong-type", f"`{name}` is {shown}, but must be {kind}", hint))
 
@@ -238,7 +238,8 @@ def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
             continue
         try:
             read = _property(name, written, references)
-            result[name] = security_protocol(read) if name == "security.protocol" else typed(name, read)
+            require_type(name, read)
+            result[name] = security_protocol(read) if name == "security.protocol" else read
         except ConfigError as error:
             found.extend(Fault(problem, (name,)) for problem in error.problems)
     found.extend(login_faults(value, result))

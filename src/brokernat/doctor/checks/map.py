@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
-from brokernat.address import AddressMap, Endpoint, HostPortRule, parse_rule
+from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.queries import (
@@ -60,11 +60,9 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _too_narrow(evidence: Evidence, host: str) -> Iterator[str]:
     """Advice to widen rules of networks that nearly contain an address."""
-    for rule in evidence.rules or ():
-        left = rule.partition("=")[0].strip()
-        network, _, bits = left.partition("/")
-        if bits and neighbours(network, host, small=True):
-            wide = ip_network(left)
+    for rule in map(parse_rule, evidence.rules or ()):
+        if isinstance(rule, CidrRule) and neighbours(str(rule.advertised.network_address), host, small=True):
+            wide = rule.advertised
             while ip_address(host) not in wide:
                 wide = wide.supernet()
             sides = f"to /{wide.prefixlen} on both sides"

@@ -193,8 +193,9 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
     """A hosts file entry decides this address.
 
     Cause: A line of this machine's hosts file has the wrong address for {subjects}{reason}.
-    What: an entry of this machine's hosts file decides the address of a name. If the client fails at that address, the
-    finding is an error.
+    What: an entry of this machine's hosts file decides the address of a name. The finding is an error if the client
+    fails at that address, and nothing shows that the address is right: no other entry of the same network leads to its
+    node, or another node answers.
     Why: the hosts file overrides the name server on this machine only. Containers and other hosts do not have the
     entry, it is not updated when the broker moves, it cannot serve two clusters with the same names, and the client's
     configuration does not show it.
@@ -239,18 +240,13 @@ def _is_wrong(failure: Failure, probed: ProbedEndpoint) -> bool:
     if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
         return False
     others = [each for each in probed_endpoints(probed.evidence) if each.probe.endpoint != probed.probe.endpoint]
-    lines = [each for each in others if each.probe.hosts_entry is not None and each.failure is None]
+    right_lines = [each for each in others if each.probe.hosts_entry is not None and each.failure is None]
     if failure.stage in _ANOTHER:
         # One address for several names, at which one of the nodes answers: a gateway's, or a host of containers.
-        names = {each.host for each in others if each.probe.hosts_entry is not None and _share(each, probed)}
+        names = {each.host for each in others if each.probe.hosts_entry is not None and each.shares_address(probed)}
         for_several = len(names) >= _SEVERAL or all(map(is_loopback, probed.probe.addresses))
-        return not (for_several and any(_share(each, probed) for each in lines))
+        return not (for_several and any(each.shares_address(probed) for each in right_lines))
     # Lines beside it that lead to their nodes speak for this one: its node, forward or firewall fails.
-    beside = any(
-        neighbours(one, own) for each in lines for one in each.probe.addresses for own in probed.probe.addresses
-    )
-    return not beside and not any(each.probe.answers and _share(each, probed) for each in others)
-
-
-def _share(one: ProbedEndpoint, other: ProbedEndpoint) -> bool:
-    return bool(set(one.probe.addresses) & set(other.probe.addresses))
+    led_to = {one for each in right_lines for one in each.probe.addresses}
+    beside = any(neighbours(one, own) for one in led_to for own in probed.probe.addresses)
+    return not beside and not any(each.probe.answers and each.shares_address(probed) for each in others)

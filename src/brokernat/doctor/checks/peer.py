@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from brokernat.doctor.checks.advice import stale_record
-from brokernat.doctor.checks.queries import ProbedEndpoint, listener_of, nodes_of, probed_endpoints, record_advice
+from brokernat.doctor.checks.queries import ProbedEndpoint, listener_of, nodes_of, probed_endpoints, record_remedy
 from brokernat.doctor.checks.registry import check, error, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Remedy, Severity
@@ -53,7 +53,7 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         elif is_named and (record := stale_record(evidence, probed.path)):
             remedy = replace(remedy, client=(record, *remedy.client))
         elif is_named:
-            remedy = replace(remedy, broker=(*record_advice(probed), *remedy.broker))
+            remedy = record_remedy(probed).and_also([remedy])
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 

@@ -103,6 +103,10 @@ class ProbedEndpoint(Place):
         lines = () if self.path is None else known_line(self.evidence, self.path)
         return tuple(line for line in lines if not line.endswith(f" = {self.probe.endpoint}"))
 
+    def shares_address(self, other: ProbedEndpoint) -> bool:
+        """Whether both names have an address in common."""
+        return not set(self.probe.addresses).isdisjoint(other.probe.addresses)
+
     def mended_here(self) -> Remedy:
         """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
         if self.path is None:
@@ -357,18 +361,17 @@ def other_port(evidence: Evidence, path: BrokerPath) -> int | None:
     return ports.pop() if alone else None
 
 
-def record_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
-    """Advice for a node whose advertised name may have a wrong address on this machine."""
+def record_remedy(probed: ProbedEndpoint) -> Remedy:
+    """What to change if the advertised name of a node has a wrong address on this machine; nothing if that is known."""
     path, line, places = probed.path, probed.probe.hosts_entry, ", ".join(probed.probe.addresses)
     if path is None or path.rule or address(probed.host) is not None or is_loopback(probed.host):
-        return ()
+        return Remedy()
     if line is not None:
-        return (f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",)
+        return Remedy((f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",))
     if stale_record(probed.evidence, path):
-        return ()
-    return (
-        f"`{probed.host}` resolves here to {places}: if {probed.node} is not at that address, correct the DNS record",
-    )
+        return Remedy()
+    leads = f"`{probed.host}` resolves here to {places}"
+    return Remedy(broker=(f"{leads}: if {probed.node} is not at that address, correct the DNS record",))
 
 
 def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:

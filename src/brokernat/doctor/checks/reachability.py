@@ -24,7 +24,7 @@ from brokernat.doctor.checks.queries import (
     node,
     place_of,
     probed_endpoints,
-    record_advice,
+    record_remedy,
     remedy_for,
     restart_advice,
     unreachable,
@@ -106,15 +106,20 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe) or _of_another_machine(probed)
         if path.rule is None and reason and not probed.probe.dns_error:
-            remedy = remedy_for(evidence, path)
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
-            broker, client = (*remedy.broker, *_dns_advice(probed)), (*_line_advice(probed), *remedy.client)
-            attempts = probed.probe.attempts
-            if attempts and all(each.at_own_address and not is_loopback(each.address) for each in attempts):
-                reason, client = f"{reason}, and is an address of this machine", _line_advice(probed)
+            remedy, of_name = remedy_for(evidence, path), _remedy_of_name(probed)
+            if _is_of_this_machine(probed.probe):
+                reason = f"{reason}, and is an address of this machine"
                 named = f"correct `advertised.listeners` of {probed.node}: it names this machine"
-                broker = (f"{named}; if {probed.node} runs here, start it", *_dns_advice(probed))
+                remedy = Remedy(broker=(f"{named}; if {probed.node} runs here, start it",), rules=remedy.rules)
+            client, broker = (*of_name.client, *remedy.client), (*remedy.broker, *of_name.broker)
             yield error(probed, reason, seen, remedy=replace(remedy, client=client, broker=broker))
+
+
+def _is_of_this_machine(probe: EndpointProbe) -> bool:
+    """Whether this machine itself refused, at an address that others can dial."""
+    attempts = probe.attempts
+    return bool(attempts) and all(each.at_own_address and not is_loopback(each.address) for each in attempts)
 
 
 def _of_another_machine(probed: DialledNode) -> str | None:
@@ -127,23 +132,17 @@ def _of_another_machine(probed: DialledNode) -> str | None:
     return f"a machine that is no broker answers there ({protocol})"
 
 
-def _dns_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
-    """Advice for a node whose advertised name resolves to addresses that accept no connection."""
-    advice = record_advice(probed)
-    if not advice or probed.probe.hosts_entry is not None:
-        return ()
-    attempts = probed.probe.attempts
-    if all(":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts):
-        return ("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",)
-    return advice
-
-
-def _line_advice(probed: ProbedEndpoint) -> tuple[str, ...]:
-    """Advice for a node whose address a line of the hosts file decides."""
-    if probed.probe.hosts_entry is None:
-        return ()
-    start = (f"nothing listens at {probed.probe.endpoint} of this machine: start the tunnel or the forward there",)
-    return (*(start if _nothing_listens(probed.probe) else ()), *record_advice(probed))
+def _remedy_of_name(probed: ProbedEndpoint) -> Remedy:
+    """What to change where an advertised name leads, if its addresses accept no connection."""
+    remedy, attempts = record_remedy(probed), probed.probe.attempts
+    if remedy.client and _nothing_listens(probed.probe):
+        start = f"nothing listens at {probed.probe.endpoint} of this machine: start the tunnel or the forward there"
+        return replace(remedy, client=(start, *remedy.client))
+    if remedy.broker and all(
+        ":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts
+    ):
+        return Remedy(broker=("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",))
+    return remedy
 
 
 @check("BN304", Need.METADATA, Need.MAP)
@@ -199,7 +198,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
 def _gateway_answers(probed: DialledNode) -> bool:
     """Whether other rules lead to the same address, and their nodes answer there."""
     ruled = (each for each in dialled_nodes(probed.evidence) if each.path.rule and each.failure is None)
-    return any(set(each.probe.addresses) & set(probed.probe.addresses) for each in ruled)
+    return any(each.shares_address(probed) for each in ruled)
 
 
 def _start_it(probed: ProbedEndpoint) -> Iterator[str]:
@@ -280,8 +279,7 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
         seen.append(f"answers in the same network: {shown}")
         whose = "" if probed.path is None or probed.path.rule else f" and is still {probed.node}'s"
         host = f"check that the host {', '.join(sorted(own))} is up{whose}"
-        client = (*remedy.client, *_line_advice(probed))
-        remedy = replace(remedy, client=client, broker=(host, *remedy.broker, *_dns_advice(probed)))
+        remedy = Remedy(broker=(host,)).and_also([remedy, _remedy_of_name(probed)])
     else:
         return
     yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)

@@ -41,9 +41,9 @@ _KAFKA = re.compile(
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
     r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|amazonaws|aws|boto|"
-    r"azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|could not get|docker|"
-    r"kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
+    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
+    r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
+    r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
