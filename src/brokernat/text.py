@@ -7,6 +7,7 @@ spaces. `printable` replaces each with U+FFFD.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
@@ -16,6 +17,16 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     ('1 JVM', '2 JVMs', '2 entries')
     """
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(items: Sequence[str], most: int = 3, separator: str = ", ") -> str:
+    """The first items, and the number of the others.
+
+    >>> listed(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return f"{separator.join(items[:most])}{more}"
 
 
 def printable(text: str) -> str:

@@ -5,11 +5,14 @@ machine and an address that it has no route to, by the ICMP messages that came b
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 
+from brokernat.address import Endpoint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.host_kinds import address, dialable, is_link_local, is_loopback, neighbours, network
+from brokernat.text import listed
 
 _FEW, _FEW_LISTENERS = 3, 2
 _TO_FILL_IN = "HOST:PORT that can be dialled from here"
@@ -44,6 +47,35 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
+@once
+def one_rule(evidence: Evidence) -> str | None:
+    """One rule for all nodes that every proven line follows, if there are nodes without one: a host for the one host
+    that all advertise, or a network for their network. It is not tested at these nodes.
+    """
+    pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, proven_lines(evidence))]
+    told_all = len(pairs) == len(evidence.paths) or any_reached_directly(evidence)
+    if not pairs or told_all or any(one.port != other.port for one, other in pairs):
+        return None
+    hosts, targets = {path.broker.host for path in evidence.paths}, {other.host for _, other in pairs}
+    if len(hosts) == len(targets) == 1:
+        return f"{pairs[0][0].host} = {targets.pop()}"
+    if len(pairs) == 1 or not all(map(address, hosts | targets)):
+        return None
+    from_here, to_here = ({network(each, small=True) for each in side} for side in (hosts, targets))
+    alike = all(_number(one.host) == _number(other.host) for one, other in pairs)
+    return f"{from_here.pop()} = {to_here.pop()}" if alike and len(from_here) == len(to_here) == 1 else None
+
+
+def _sides(line: str) -> tuple[str, str]:
+    one, _, other = line.partition(" = ")
+    return one, other
+
+
+def _number(host: str) -> int:
+    """The number of an address in its small network."""
+    return int(ip_address(host)) - int(network(host, small=True).network_address)
+
+
 def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
 
@@ -51,12 +83,22 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """
     if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
         return ()
+    if one := one_rule(evidence):
+        return (one,)
     return known_line(evidence, path) or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
 
 
 def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
     """The command that finds what a line leaves to fill in."""
     return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
+
+
+def test_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """The command that tests a rule for the nodes that it is not proven for."""
+    if not (one := one_rule(evidence)) or one not in rules:
+        return ()
+    proven = ", ".join(_sides(line)[0] for line in proven_lines(evidence))
+    return (f"the rule is proven at {proven}; test it at the other nodes: `brokernat doctor --map '{one}'`",)
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -241,7 +283,7 @@ def _unrouted(attempt: Attempt) -> bool:
 
 def _route_line(evidence: Evidence, lost: Attempt) -> str:
     alike = _unrouted_addresses(evidence)[_way(lost)]
-    hosts = ", ".join(alike[:_FEW]) + (f" and {len(alike) - _FEW} more" if len(alike) > _FEW else "")
+    hosts = listed(alike)
     if lost.icmp:
         said = (
             f"router {lost.reported_by} sends ICMP {lost.icmp}" if lost.reported_by else f"ICMP {lost.icmp} comes back"

@@ -14,6 +14,7 @@ from brokernat.doctor.checks.queries import (
     every_probe,
     listener_of,
     probed_endpoints,
+    server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -46,7 +47,7 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         others = set(probed.probe.brokers or ()) - mine if probed.path is None else ()
         strange = [path_failure(path, evidence) for path in evidence.paths if path.broker in others]
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
-        remedy = _instead(seen, probed)
+        remedy = _instead(probed)
         yield error(probed.subject, message, clusters, remedy=remedy, explains=[probed.failure, *strange])
     for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
         if probed.strangers:
@@ -79,8 +80,8 @@ def _name_of_several(probed: ProbedEndpoint) -> CheckFinding:
     )
 
 
-def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remedy:
-    """The endpoints to remove, if most endpoints are of one cluster."""
+def _instead(probed: ProbedEndpoint) -> Remedy:
+    """The bootstrap servers to remove, if most of them are of one cluster."""
     if probed.path is not None:
         if probed.path.rule:
             right = known_line(probed.evidence, probed.path)
@@ -89,15 +90,23 @@ def _instead(seen: Mapping[str, Sequence[str]], probed: ProbedEndpoint) -> Remed
         # A node that is dialled where it advertises needs no rule: its own endpoint is wrong.
         lines = proven_line if probed.is_behind_gateway else known_line
         return Remedy(rules=lines(probed.evidence, probed.path), broker=probed.mended_here().broker)
-    sizes = [len(set(ends)) for ends in seen.values()]
-    if sizes.count(max(sizes)) > 1:
-        return Remedy(("use bootstrap servers and rules of one cluster",))
-    strangers = dict.fromkeys(end for ends in seen.values() if len(set(ends)) < max(sizes) for end in ends)
-    return Remedy((f"remove {', '.join(strangers)}: most endpoints belong to another cluster",))
+    servers: dict[str, list[str]] = {}
+    for probe in probed.evidence.bootstraps:
+        if probe.cluster_id:
+            servers.setdefault(probe.cluster_id, []).append(server_of(probe))
+    most = max(map(len, servers.values()))
+    if sum(len(each) == most for each in servers.values()) > 1:
+        choice = "; or ".join(f"{', '.join(ends)} ({cluster})" for cluster, ends in servers.items())
+        return Remedy((f"keep the bootstrap servers, and the rules, of one cluster only: {choice}",))
+    strangers = [end for ends in servers.values() if len(ends) < most for end in ends]
+    return Remedy((f"remove {', '.join(strangers)}: most bootstrap servers belong to another cluster",))
 
 
 @check(
-    "BN502", Need.METADATA, explains=("BN205", "BN301", "BN302", "BN503", "BN504", "BN605", "BN609"), independent=True
+    "BN502",
+    Need.METADATA,
+    explains=("BN104", "BN202", "BN203", "BN205", "BN301", "BN302", "BN308", "BN503", "BN504", "BN605", "BN609"),
+    independent=True,
 )
 def listeners_mixed(evidence: Evidence) -> Iterator[CheckFinding]:
     """Bootstrap servers belong to different listeners.

@@ -23,6 +23,7 @@ from brokernat.doctor.checks.registry import Need, check, error, finding, info, 
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback, neighbours
+from brokernat.text import listed
 
 _ALIKE, _MOST_COMPARED = 0.85, 10
 """How much of two endpoints must be equal, so that one may be a typo of the other; and the number of unused rules up to
@@ -201,11 +202,10 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     used = any(path.rule for path in evidence.paths) or any(probe.rule for probe in evidence.bootstraps)
     if not evidence.rules or not evidence.paths or used:
         return
-    advertised = ", ".join(path.broker.endpoint for path in evidence.paths[:_SHOWN])
-    more = f" and {len(evidence.paths) - _SHOWN} more" if len(evidence.paths) > _SHOWN else ""
+    advertised = listed([path.broker.endpoint for path in evidence.paths])
     severity = Severity.ERROR if evidence.unmapped == "fail" else Severity.WARNING
     message = "no rule matches an advertised endpoint"
-    seen = (f"advertised: {advertised}{more}", f"first rule: {evidence.rules[0]}")
+    seen = (f"advertised: {advertised}", f"first rule: {evidence.rules[0]}")
     remedy = Remedy(
         (*_other_ports(evidence), "write a new map: `brokernat discover` finds the rules"), rules=proven_lines(evidence)
     )

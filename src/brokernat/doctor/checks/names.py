@@ -212,8 +212,9 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             yield info(probed, message, seen, explains=False)
             continue
         tunnel = " or the forward there" if all(map(is_loopback, probed.probe.addresses)) else ""
+        fix = f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}"
         remedy = Remedy(
-            (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}",),
+            (_exchange(probed) or fix,),
             () if _resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
@@ -221,6 +222,19 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"clients fail at the address in the line `{line}`: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY
         yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
+
+
+def _exchange(probed: ProbedEndpoint) -> str | None:
+    """What to exchange if this name's address leads to another node, and that node's name to this one."""
+    nodes = dialled_nodes(probed.evidence)
+    met = {each.path.broker.node_id: each.probe.identity.node_id for each in nodes if each.probe.identity is not None}
+    names = {each.path.broker.node_id: each.host for each in nodes}
+    own = probed.path.broker.node_id if probed.path is not None else None
+    other = met.get(own) if own is not None else None
+    if own is None or other is None or other == own or met.get(other) != own:
+        return None
+    one, two = sorted((names[own], names[other]))
+    return f"exchange the addresses of `{one}` and `{two}` in /etc/hosts, or the forwards behind them"
 
 
 def _resolved_names(evidence: Evidence) -> list[str]:

@@ -9,17 +9,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from brokernat.doctor.checks.advice import stale_record
-from brokernat.doctor.checks.queries import ProbedEndpoint, listener_of, nodes_of, probed_endpoints, record_remedy
+from brokernat.doctor.checks.queries import (
+    ProbedEndpoint,
+    bootstrap_servers,
+    dialled_nodes,
+    listener_of,
+    nodes_of,
+    probed_endpoints,
+    record_remedy,
+)
 from brokernat.doctor.checks.registry import check, error, finding
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
-from brokernat.doctor.finding import CheckFinding, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
+from brokernat.text import listed
 
 
 @check("BN104")
 def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
     """The peer is not Kafka.
 
-    Cause: {subjects} is not a Kafka broker{reason}.
+    Cause: What answers for {subjects} is not a Kafka broker{reason}.
     What: the port accepts connections and answers with bytes of another protocol, or with bytes that Kafka never sends.
     Why: the port is wrong, a proxy answers with its own page, or a forward leads to another server.
     Remedy: use the port of a Kafka listener for a bootstrap server; correct the forward for an advertised endpoint.
@@ -52,12 +61,30 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy(client, (forward,))
         elif is_named and (record := stale_record(evidence, probed.path)):
             remedy = replace(remedy, client=(record, *remedy.client))
+        elif is_named and probed.chosen_by_name and protocol == "HTTPS":
+            passed = "let the gateway pass TLS through to the broker (`ssl-passthrough`, HAProxy `mode tcp`)"
+            remedy = replace(remedy, broker=(*remedy.broker, passed))
+        elif is_named and (one := _one_device(probed)):
+            remedy = Remedy((one,)).and_also([remedy])
         elif is_named:
             remedy = record_remedy(probed).and_also([remedy])
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 
-@check("BN105")
+def _one_device(probed: ProbedEndpoint) -> str | None:
+    """What to change if several hosts answer with one protocol that is not Kafka's: probably one device does."""
+    alike = [
+        each
+        for each in dialled_nodes(probed.evidence)
+        if each.path.rule is None and each.probe.protocol == probed.probe.protocol
+    ]
+    if len({each.probe.addresses for each in alike}) < _SEVERAL or probed.is_behind_gateway:
+        return None
+    ends = listed([each.probe.endpoint for each in alike])
+    return f"a proxy or a firewall on the path may answer in place of these hosts: have it let {ends} through"
+
+
+@check("BN105", explains=("BN103",))
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The endpoint is a controller's listener.
 
@@ -74,7 +101,17 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             message = "a KRaft controller answers, which serves brokers but no clients"
             seen = ("its ApiVersions response has BrokerRegistration and no Metadata",)
             remedy = remedy if probed.path is None else probed.mended_here()
-            yield error(probed, message, seen, remedy=remedy)
+            yield error(probed, message, seen, remedy=remedy, explains=[probed.failure, *_without_a_controller(probed)])
+
+
+def _without_a_controller(probed: ProbedEndpoint) -> list[Failure]:
+    """The failures of bootstrap servers at the same port that refuse: brokers whose process has no controller."""
+    refused = [
+        each.failure
+        for each in bootstrap_servers(probed.evidence)
+        if each.probe.port == probed.probe.port and {one.outcome for one in each.probe.attempts} == {"refused"}
+    ]
+    return [each for each in refused if each is not None] if probed.path is None else []
 
 
 @check("BN315", explains=("BN401", "BN404", "BN407"))
@@ -168,6 +205,8 @@ def _legible(first_bytes: str) -> str:
     return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
 
 
+_SEVERAL = 2
+"""So many addresses with the same foreign protocol show one device in front of them."""
 _REJECTED = "the login is rejected"
 _NO_CERTIFICATE = "a client certificate is required"
 _OWN_CERTIFICATE = "the client's certificate is rejected"

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 
 from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
+from brokernat.doctor.broker_files.listeners import broker_listeners
 from brokernat.doctor.checks.advice import (
     any_reached_directly,
     balancer_advice,
@@ -23,11 +24,20 @@ from brokernat.doctor.checks.advice import (
     reached_listeners,
     route_advice,
     stale_record,
+    test_advice,
     unmapped_advice,
 )
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Identity, Stage, TlsHandshake
+from brokernat.doctor.evidence import (
+    BrokerFile,
+    BrokerPath,
+    EndpointProbe,
+    Evidence,
+    Identity,
+    Stage,
+    TlsHandshake,
+)
 from brokernat.doctor.finding import Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours
 from brokernat.errors import Finding
@@ -114,7 +124,7 @@ class ProbedEndpoint(Place):
         end, rule, right = self.probe.endpoint, self.path.rule, self.proven_elsewhere
         forward = f"check where the forward at {end} leads: it must lead to {self.node}, on the same listener as at the"
         forward += " other nodes"
-        if rule and (by_name := self.chosen_by_name):
+        if by_name := self.chosen_by_name:
             return Remedy(broker=(by_name,))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
@@ -141,9 +151,11 @@ class ProbedEndpoint(Place):
         if self.path is None:
             return None
         met = [each.probe.identity for each in self.at_same_address if each.probe.tls is not None]
-        if len({each.node_id for each in met if each is not None and not each.others} - {None}) < _FEWEST:
-            return None
         known = nodes_of(self._proven_here())
+        one_answers = len({each.node_id for each in met if each is not None and not each.others} - {None}) < _FEWEST
+        # Something else than a broker answers for this name.
+        if one_answers and not (known and self.probe.protocol):
+            return None
         by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI)"
         by_name += f" and knows {known}" if known else ""
         return f"{by_name}: add or correct `{self.path.broker.host}` there, for {self.node}"
@@ -308,8 +320,22 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
     forwards = () if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
     dropped = dropped_advice(path.probe)
-    client = (*instead, *routes, *([kind] if kind else ()), *forwards, *balancer_advice(evidence, rules), *dropped)
-    return Remedy(client, () if instead else (broker,), rules)
+    tested, turns = test_advice(evidence, rules), balancer_advice(evidence, rules)
+    client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
+    return Remedy(client, (*port_of_another(evidence, path), *(() if instead else (broker,))), rules)
+
+
+def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """What to correct if the listener of the bootstrap servers advertises the port of another listener."""
+    for probe in evidence.bootstraps if path.rule is None else ():
+        told = {each.endpoint for each in probe.brokers or ()}
+        node = broker_listeners(BrokerFile("", tuple((name, value) for name, value in probe.settings if value)))
+        for own in node.advertised:
+            others = node.at_port_of(own) if own.endpoint in told and own.port == path.broker.port else []
+            if others:
+                given = f"`advertised.listeners` gives listener {own.name} the port of listener {others[0].name}"
+                return (f"{given}: correct it",)
+    return ()
 
 
 @once
@@ -343,6 +369,9 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     if failing > _FEW:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
     runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
+    if path.broker.node_id in evidence.in_sync:
+        runs = f"node {path.broker.node_id} is an in-sync replica, so it runs unless it has just stopped: check that a "
+        runs += f"listener or a forward is at {path.broker.endpoint}, and that no firewall rejects connections to it"
     if port := other_port(evidence, path):
         typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
         return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)

@@ -11,9 +11,11 @@ from brokernat.doctor.checks.advice import (
     corrected,
     host_advice,
     known_line,
+    one_rule,
     reached_listeners,
     route_advice,
     stale_record,
+    test_advice,
 )
 from brokernat.doctor.checks.queries import (
     DialledNode,
@@ -23,6 +25,7 @@ from brokernat.doctor.checks.queries import (
     every_probe,
     node,
     place_of,
+    port_of_another,
     probed_endpoints,
     record_remedy,
     remedy_for,
@@ -33,6 +36,7 @@ from brokernat.doctor.checks.registry import Need, check, error, finding, info, 
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import is_loopback, neighbours
+from brokernat.text import listed
 
 
 @check("BN101")
@@ -176,7 +180,8 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule and reason:
-            right = known_line(evidence, path)
+            one = one_rule(evidence)
+            right = (one,) if one else known_line(evidence, path)
             if _nothing_listens(probed.probe):
                 message = f"the rule leads to {probed.probe.endpoint}, and nothing listens at that port of this machine"
                 remedy = Remedy(tuple(_start_it(probed)), rules=right)
@@ -191,7 +196,8 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
             forward = "check that the forward to this node exists and that the node runs"
             routes, restart = route_advice(evidence, probed.probe), restart_advice(evidence, path)
-            remedy = Remedy((*routes, *fix, *restart), () if right else (forward,), right)
+            tested = test_advice(evidence, right)
+            remedy = Remedy((*routes, *fix, *restart, *tested), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
 
 
@@ -205,8 +211,7 @@ def _start_it(probed: ProbedEndpoint) -> Iterator[str]:
     """Advice for rules that lead to ports of this machine where nothing listens."""
     ruled = [each.probe for each in dialled_nodes(probed.evidence) if each.path.rule]
     ends = [*dict.fromkeys(each.endpoint for each in ruled if _nothing_listens(each))]
-    named = ", ".join(ends[:_SHOWN]) + (f" and {len(ends) - _SHOWN} more" if len(ends) > _SHOWN else "")
-    yield f"nothing listens at {named} of this machine: start the tunnel or the forward there"
+    yield f"nothing listens at {listed(ends)} of this machine: start the tunnel or the forward there"
     if any(each.connected and all(map(is_loopback, each.addresses)) for each in ruled) and probed.path is not None:
         yield f"if it runs at another port, correct the rule `{probed.path.rule}`"
 
@@ -246,8 +251,10 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     if path is not None and path.rule:
         forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
         return Remedy(client, (f"allow {end} in the firewall", forward))
-    rules = known_line(probed.evidence, path) if path is not None else ()
-    return Remedy(client, (f"allow {end} in the firewall",), rules)
+    if path is None:
+        return Remedy(client, (f"allow {end} in the firewall",))
+    other = port_of_another(probed.evidence, path)
+    return Remedy(client, (*other, f"allow {end} in the firewall"), known_line(probed.evidence, path))
 
 
 def _has_wrong_rule_or_record(probed: ProbedEndpoint) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.address import parse_rule
-from brokernat.doctor.broker_files.listeners import broker_listeners
-from brokernat.doctor.checks.queries import ProbedEndpoint, handshakes, probed_endpoints
+from brokernat.doctor.checks.queries import handshakes, port_of_another, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
-from brokernat.doctor.evidence import BrokerFile, Evidence, Stage
+from brokernat.doctor.evidence import Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address
 
@@ -42,27 +41,17 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             if tls is None or tls.plain:
                 fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
             stage: Stage = "versions" if plain else "tls"
+            remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
-            remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
-            if exchanged := _other_port(probed):
-                own_port = "`advertised.listeners` gives listener {} the port of listener {}: correct it"
-                remedy = replace(remedy, broker=(own_port.format(*exchanged),))
+                past_it = (
+                    f"or bypass the proxy: bootstrap at advertised endpoints such as {probed.path.broker.endpoint}"
+                )
+                past_it += f", with `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`"
+                remedy = replace(remedy, client=(*remedy.client, past_it))
+            if probed.path is not None and (exchanged := port_of_another(evidence, probed.path)):
+                remedy = replace(remedy, broker=exchanged)
             yield error(probed, message, remedy=remedy)
-
-
-def _other_port(probed: ProbedEndpoint) -> tuple[str, str] | None:
-    """The listener of the bootstrap servers, and the one whose port it advertises for a node."""
-    if probed.path is None or probed.path.rule:
-        return None
-    for probe in probed.evidence.bootstraps:
-        told = {each.endpoint for each in probe.brokers or ()}
-        node = broker_listeners(BrokerFile("", tuple((name, value) for name, value in probe.settings if value)))
-        for own in node.advertised:
-            others = node.at_port_of(own) if own.endpoint in told and own.port == probed.path.broker.port else []
-            if others:
-                return own.name, others[0].name
-    return None
 
 
 _HANDSHAKE = {

@@ -16,8 +16,8 @@ from dataclasses import replace
 from brokernat.doctor.checks import Check
 from brokernat.doctor.diagnosis.model import Cause
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
+from brokernat.text import listed
 
-_SHOWN = 3
 _ORDER = tuple(Severity)
 
 
@@ -72,11 +72,8 @@ def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[Chec
 def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     """The root cause of these findings, in one sentence."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
-    more = f" and {len(subjects) - _SHOWN} more" if len(subjects) > _SHOWN else ""
-    messages = list(dict.fromkeys(finding.message for finding in findings))
-    rest = f"; and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
-    listed = "; ".join(messages[:_SHOWN]) + rest
-    sentence = check.cause.format(subjects=", ".join(subjects[:_SHOWN]) + more, reason=f": {listed}", messages=listed)
+    messages = listed(list(dict.fromkeys(finding.message for finding in findings)), separator="; ")
+    sentence = check.cause.format(subjects=listed(subjects), reason=f": {messages}", messages=messages)
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
         return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")

@@ -19,7 +19,7 @@ from brokernat.doctor.diagnosis import Cause, Diagnosis
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, ListenerWay, Route, State
 from brokernat.doctor.evidence import ExecutorSeen, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
-from brokernat.text import counted
+from brokernat.text import counted, listed
 
 Item = TypeVar("Item")
 
@@ -247,8 +247,33 @@ def errors_and_warnings(diagnosis: Diagnosis) -> str:
 
 
 def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
-    """The fixes of all findings, each line once."""
-    return Remedy().and_also(finding.remedy for finding in findings)
+    """The fixes of all findings, each line once. Of lines that differ only in the node, the first names the others."""
+    found = [*findings]
+    client, broker = (
+        tuple(_once([(line, each.subject) for each in found for line in each.remedy.sides[side]])) for side in (0, 1)
+    )
+    return Remedy(client, broker, Remedy().and_also(each.remedy for each in found).rules)
+
+
+_OWN, _ALIKE = "\N{BULLET}", 3
+"""What stands for a subject in the shape of a line, and how many lines of one shape become one."""
+
+
+def _once(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Lines with their subjects: each line once."""
+    alike: dict[str, dict[str, str]] = {}
+    for line, subject in lines:
+        name, _, end = subject.partition(" at ")
+        shape = line
+        for part in (end, end.rpartition(":")[0], name):
+            shape = shape.replace(part, _OWN) if part else shape
+        alike.setdefault(shape, {}).setdefault(line, name)
+    for same in alike.values():
+        if len(same) < _ALIKE:
+            yield from same
+        else:
+            first, *others = same.items()
+            yield f"{first[0]} (likewise for {listed([name for _, name in others])})"
 
 
 def remedies_of_causes(diagnosis: Diagnosis) -> Iterator[tuple[Cause, Remedy]]:

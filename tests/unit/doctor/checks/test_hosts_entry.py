@@ -90,6 +90,14 @@ def test_a_tunnel_that_was_not_started() -> None:
     assert advised[0] == "nothing listens at kafka-3:9092 of this machine: start the tunnel or the forward there"
 
 
+def test_two_names_that_lead_to_each_others_node_are_exchanged() -> None:
+    crossed = {1: 1, 2: 3, 3: 2}
+    paths = tuple(named(n, f"127.0.0.1{n}", reached(at, f"127.0.0.1{n}:9092")) for n, at in crossed.items())
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, replicas=(1, 2, 3)))
+    advised = {line for each in found.findings if each.severity is Severity.ERROR for line in each.remedy.client}
+    assert advised == {"exchange the addresses of `kafka-2` and `kafka-3` in /etc/hosts, or the forwards behind them"}
+
+
 @pytest.mark.parametrize(("place", "nodes"), [("10.8.1.60", 3), ("127.0.0.1", 2)], ids=["docker", "port-forward"])
 def test_one_address_for_all_names_is_no_wrong_line(place: str, nodes: int) -> None:
     """A host that publishes one port, and one `kubectl port-forward`: no line of the hosts file could be right."""

@@ -353,6 +353,7 @@ def test_what_the_bootstrap_servers_take_is_not_what_is_wrong(secure: bool) -> N
     assert "unlike the bootstrap servers, which may be a proxy" in found.causes[0].sentence
     assert "set `security.protocol" not in advice(found)
     assert f"keep `security.protocol: {protocol}`" in advice(found)
+    assert "or bypass the proxy: bootstrap at advertised endpoints such as 192.168.1.23:9092, with" in advice(found)
     assert "192.168.1.23:9092 = 172.10.1.40:9093" in advice(found)
 
 
@@ -859,7 +860,7 @@ def test_of_bootstrap_servers_of_two_clusters_the_fewer_are_astray(first: bool) 
     assert causes(found) == ["BN501"]
     (astray,) = (each for each in found.findings if each.code == "BN501")
     assert astray.subject == f"bootstrap {strange.endpoint}"
-    assert astray.remedy.client == (f"remove {strange.endpoint}: most endpoints belong to another cluster",)
+    assert astray.remedy.client == (f"remove {strange.endpoint}: most bootstrap servers belong to another cluster",)
     assert astray.remedy.broker == ()
 
 

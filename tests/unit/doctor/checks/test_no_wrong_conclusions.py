@@ -265,7 +265,8 @@ def test_a_server_of_the_meant_cluster_that_is_a_node_too_counts_as_one_of_it() 
     stranger = replace(OTHERS[0], cluster_id="other")
     found = diagnose(replace(HEALTHY, bootstraps=(first, stranger), paths=paths))
     (named,) = [each for each in found.findings if each.code == "BN501"]
-    assert named.remedy.client == ("use bootstrap servers and rules of one cluster",)
+    choice = f"{first.endpoint} ({FIRST.cluster_id}); or {stranger.endpoint} (other)"
+    assert named.remedy.client == (f"keep the bootstrap servers, and the rules, of one cluster only: {choice}",)
 
 
 def test_no_rule_is_offered_where_servers_are_of_two_clusters_with_the_same_addresses() -> None:
