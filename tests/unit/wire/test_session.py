@@ -10,6 +10,7 @@ import pytest
 from brokernat.address import Endpoint
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError, WireError
 from brokernat.wire import session as module
+from brokernat.wire.known_versions import Known
 from brokernat.wire.session import Chunk
 
 PRODUCE, FETCH, METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, API_VERSIONS, DESCRIBE_CLUSTER = 0, 1, 3, 10, 17, 18, 60
@@ -393,3 +394,95 @@ def test_another_session_can_go_on_between_requests_and_not_within_a_login() -> 
     whole(it.requests, frame(b"\0me\0secret"))
     whole(it.responses, frame(b""))
     assert it.transferable
+
+
+ASKED = b"\x04java\x063.9.2\0"
+OFFERED = struct.pack(">hB", 0, 2) + struct.pack(">3hB", FETCH, 4, 18, 0) + struct.pack(">iB", 0, 0)
+ALLOWED = struct.pack(">hB", 0, 2) + struct.pack(">3hB", FETCH, 4, 15, 0) + struct.pack(">iB", 0, 0)
+
+
+def versions_asked(correlation: int, body: bytes = ASKED, client: bytes = b"me") -> bytes:
+    header = struct.pack(">hhih", API_VERSIONS, 3, correlation, len(client)) + client
+    return frame(header + b"\0" + body)
+
+
+def knowing(known: Known, offered: bytes = OFFERED) -> Session:
+    """A session of a broker that has answered one client before."""
+    first = Session(lambda *_: TOLD, MOST, known=known)
+    whole(first.requests, versions_asked(1))
+    whole(first.responses, response(1, offered))
+    return Session(lambda *_: TOLD, MOST, known=known)
+
+
+def test_versions_that_a_broker_has_told_before_are_told_at_once() -> None:
+    known: Known = {}
+    assert not Session(lambda *_: TOLD, MOST, known=known).answers
+    it = knowing(known)
+    asked = versions_asked(7, client=b"another")
+    assert whole(it.requests, asked) == asked, "the broker learns the client's name all the same"
+    assert it.answers == [response(7, ALLOWED)]
+    it.answers.clear()
+    assert not it.idle
+    more = request(METADATA, 0, 8)
+    assert whole(it.requests, more) == more
+    metadata = struct.pack(">i", 0)
+    came = whole(it.responses, response(7, OFFERED) + response(8, metadata))
+    assert came == response(8, metadata), "the client has its response already"
+    assert it.idle
+    assert not it.answers
+
+
+def test_other_versions_than_were_told_end_the_connection_and_are_told_to_the_next_one() -> None:
+    known: Known = {}
+    first, second, third = knowing(known), knowing(known), knowing(known)
+    for each in (first, second):
+        whole(each.requests, versions_asked(7))
+        assert each.answers
+    newer = OFFERED.replace(struct.pack(">h", 18), struct.pack(">h", 12))
+    with pytest.raises(UpstreamProtocolError, match="other ApiVersions than before"):
+        whole(first.responses, response(7, newer))
+    whole(third.requests, versions_asked(1))
+    assert not third.answers
+    assert whole(third.responses, response(1, newer)) == response(1, newer)
+    with pytest.raises(UpstreamProtocolError, match="other ApiVersions than before"):
+        # It is known by now, and was not told here.
+        whole(second.responses, response(7, newer))
+    fourth = Session(lambda *_: TOLD, MOST, known=known)
+    whole(fourth.requests, versions_asked(2))
+    assert fourth.answers == [response(2, newer)]
+
+
+@pytest.mark.parametrize(
+    "offered",
+    [
+        pytest.param(OFFERED[:-5] + struct.pack(">iB", 30, 0), id="a quota"),
+        pytest.param(struct.pack(">h", 42) + OFFERED[2:], id="an error"),
+    ],
+)
+def test_what_does_not_last_is_told_to_one_client_only(offered: bytes) -> None:
+    it = knowing({}, offered)
+    whole(it.requests, versions_asked(7))
+    assert not it.answers
+
+
+def test_who_asks_otherwise_or_while_a_response_is_due_waits_for_the_broker() -> None:
+    known: Known = {}
+    other = knowing(known)
+    whole(other.requests, versions_asked(7, ASKED.replace(b"java", b"rust")))
+    assert not other.answers
+    busy = knowing(known)
+    whole(busy.requests, request(METADATA, 0, 6))
+    whole(busy.requests, versions_asked(7))
+    assert not busy.answers
+    metadata = struct.pack(">i", 0)
+    came = whole(busy.responses, response(6, metadata) + response(7, OFFERED))
+    assert came == response(6, metadata) + response(7, ALLOWED)
+
+
+def test_the_answers_that_are_remembered_are_few() -> None:
+    known: Known = {}
+    for number in range(1000):
+        it = Session(lambda *_: TOLD, MOST, known=known)
+        whole(it.requests, versions_asked(1, b"\x04java\x05%04d\0" % number))
+        whole(it.responses, response(1, OFFERED))
+    assert 0 < len(known) <= 64
