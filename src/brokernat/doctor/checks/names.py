@@ -212,12 +212,13 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             yield info(probed, message, seen, explains=False)
             continue
         tunnel = " or the forward there" if all(map(is_loopback, probed.probe.addresses)) else ""
-        fix = f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}"
         remedy = Remedy(
-            (_exchange(probed) or fix,),
+            (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}",),
             () if _resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
+        if exchange := _exchange(probed):
+            remedy = Remedy((exchange,))
         severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
         message = f"clients fail at the address in the line `{line}`: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY

@@ -250,7 +250,7 @@ def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     """The fixes of all findings, each line once. Of lines that differ only in the node, the first names the others."""
     found = [*findings]
     client, broker = (
-        tuple(_once([(line, each.subject) for each in found for line in each.remedy.sides[side]])) for side in (0, 1)
+        tuple(_once((line, each.subject) for each in found for line in each.remedy.sides[side])) for side in (0, 1)
     )
     return Remedy(client, broker, Remedy().and_also(each.remedy for each in found).rules)
 
@@ -261,13 +261,16 @@ _OWN, _ALIKE = "\N{BULLET}", 3
 
 def _once(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Lines with their subjects: each line once."""
-    alike: dict[str, dict[str, str]] = {}
+    first_subjects: dict[str, str] = {}
     for line, subject in lines:
+        first_subjects.setdefault(line, subject)
+    alike: dict[str, dict[str, str]] = {}
+    for line, subject in first_subjects.items():
         name, _, end = subject.partition(" at ")
         shape = line
         for part in (end, end.rpartition(":")[0], name):
             shape = shape.replace(part, _OWN) if part else shape
-        alike.setdefault(shape, {}).setdefault(line, name)
+        alike.setdefault(shape, {})[line] = name
     for same in alike.values():
         if len(same) < _ALIKE:
             yield from same

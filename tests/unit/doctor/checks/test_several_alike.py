@@ -84,7 +84,10 @@ def test_a_wrong_rule_for_a_network_is_corrected_by_the_right_one() -> None:
 def test_lines_that_differ_in_the_node_only_are_one(nodes: int) -> None:
     findings = [
         error(
-            f"node {n} at k{n}.example:9092", "", client=[f"open k{n}.example:9092 for node {n}", "and look"], code=""
+            f"node {n} at k{n}.example:9092",
+            "",
+            client=[f"open k{n}.example:9092 for node {n}", "look at k2.example:9092"],
+            code="",
         )
         for n in range(1, nodes + 1)
     ]
@@ -95,7 +98,7 @@ def test_lines_that_differ_in_the_node_only_are_one(nodes: int) -> None:
         3: (f"{first} (likewise for node 2, node 3)",),
         6: (f"{first} (likewise for node 2, node 3, node 4 and 2 more)",),
     }
-    assert lines == (*alike[nodes], "and look")
+    assert lines == (*alike[nodes], "look at k2.example:9092")
 
 
 def test_bootstrap_servers_of_two_listeners_explain_what_fails_on_one_of_them() -> None:
