@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 from brokernat.address.host import bracketed
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
-from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.doctor.evidence import BrokerFile, EndpointProbe, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 # No release in KRaft mode reads these, and Kafka 3.0 removed them.
@@ -188,6 +188,12 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
         controllers=controllers,
         unreadable=tuple(unreadable),
     )
+
+
+def node_listeners(probe: EndpointProbe) -> BrokerListeners:
+    """The listeners in the settings of the node that answers; a setting without a value is not set."""
+    settings = tuple((name, value) for name, value in probe.settings if value)
+    return broker_listeners(BrokerFile(f"node {probe.node_id}", settings))
 
 
 def all_listeners(evidence: Evidence) -> tuple[BrokerListeners, ...]:

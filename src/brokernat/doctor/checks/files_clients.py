@@ -231,7 +231,7 @@ def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set
         for each in probe.brokers or ():
             if each.node_id == broker.node_id and known and each.endpoint.lower() not in in_file:
                 yield f"{probe.endpoint} returns {each.endpoint}, which the file does not advertise"
-        if probe.identity is not None and probe.identity.node_id == broker.node_id:
+        if probe.node_id == broker.node_id:
             running = dict(probe.settings)
             for name, value in broker.settings.items():
                 # Compare only settings that both have: a broker reports its defaults too.

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
+from brokernat.doctor.broker_files.listeners import node_listeners
 from brokernat.doctor.checks.registry import error, warning
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -169,8 +170,8 @@ def _of_listener(servers: Sequence[EndpointProbe], swept: Swept, about_servers: 
         if probe.connected:
             reasons = list(_reasons(probe, home, evidence))
             doubts += reasons
-            if not reasons and probe.identity is not None and probe.identity.node_id is not None:
-                leads[probe.identity.node_id].append(probe)
+            if not reasons and probe.node_id is not None:
+                leads[probe.node_id].append(probe)
     nodes = home.brokers or ()
     all_lead_to_one = len(leads) == 1 < len(nodes)
     unknown = sum(each.remedy == _MORE_TIME for each in doubts) + silent[_NOT_PROBED]
@@ -246,14 +247,14 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
             yield replace(found, severity=Severity.WARNING, location=Location(f"candidate {probe.endpoint}"))
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
-        yield _doubt(probe, "BN501", words, (f"it advertises: {', '.join(map(str, probe.brokers or ()))}",))
+        yield _doubt(probe, "BN501", words, _advertises(probe))
     else:
         yield from _wrong_place(probe, home)
 
 
 def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFinding]:
-    identity, known = probe.identity, {node.node_id for node in home.brokers or ()}
-    who = "a broker" if identity is None or identity.node_id is None else f"node {identity.node_id}"
+    identity = probe.identity
+    who = "a broker" if probe.node_id is None else f"node {probe.node_id}"
     if identity is not None and identity.others:
         met = ", ".join(map(str, (identity.node_id, *identity.others)))
         what = "a name with several addresses" if len(probe.addresses) > 1 else "a load balancer"
@@ -262,16 +263,15 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
         name = listener_name(probe)
         there = f"on listener {name}, not on that of the bootstrap servers" if name else "on another listener"
         remedy = Remedy(("use the port of the listener of the bootstrap servers",))
-        advertised = ", ".join(map(str, probe.brokers or ()))
-        yield _doubt(probe, "BN603", f"{who} {there}", (f"it advertises: {advertised}",), remedy)
-    elif identity is None or identity.node_id is None:
+        yield _doubt(probe, "BN603", f"{who} {there}", _advertises(probe), remedy)
+    elif probe.node_id is None:
         remedy = Remedy(broker=("allow this user to DESCRIBE_CONFIGS on the cluster",))
         seen = (identity.detail,) if identity and identity.detail else ()
         yield _doubt(probe, _NOT_PROVABLE, "a broker of this cluster, but its node id cannot be proven", seen, remedy)
-    elif identity.node_id not in known:
+    elif probe.node_id not in home.node_ids:
         yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
-    elif undecided(probe, len(known)):
-        answered, enough = _answered(probe), _enough(len(known))
+    elif undecided(probe, len(home.node_ids)):
+        answered, enough = _answered(probe), _enough(len(home.node_ids))
         words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
         yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
 
@@ -335,10 +335,12 @@ def _unmatched(
 
 def listener_name(probe: EndpointProbe) -> str | None:
     """The listener name, if the broker's settings are known: the listener that advertises the same as this endpoint."""
-    node_id = None if probe.identity is None else probe.identity.node_id
-    own = next((each.endpoint for each in probe.brokers or () if each.node_id == node_id), None)
-    listeners = dict(probe.settings).get("advertised.listeners", "").split(",")
-    return next((name for name, _, end in (each.strip().partition("://") for each in listeners) if end == own), None)
+    own = next((each.endpoint for each in probe.brokers or () if each.node_id == probe.node_id), None)
+    return next((each.name for each in node_listeners(probe).advertised if each.endpoint == own), None)
+
+
+def _advertises(probe: EndpointProbe) -> tuple[str, ...]:
+    return (f"it advertises: {', '.join(map(str, probe.brokers or ()))}",)
 
 
 def _doubt(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
@@ -32,8 +32,6 @@ from brokernat.doctor.probes.walk import Prober, Shared, patience_of
 
 _AT_ONCE, _PROBES = 128, 16
 _TOUCH = 2.0
-
-
 _MOST_CONNECTIONS, _MOST, _MOST_NAMES = 512, 16, 256
 _LOOPBACK = tuple(f"127.0.0.{number}" for number in range(2, 2 + _MOST))
 
@@ -115,10 +113,9 @@ async def _begin(
 ) -> tuple[Evidence, Candidates | None]:
     """The evidence of the bootstrap servers, and the prober of candidates; None if no bootstrap server answers."""
     start = asyncio.get_running_loop().time()
-    step = patience_of(timeout)
-    probes = asyncio.Semaphore(_PROBES)
-    shared = Shared()
-    early = Prober(client, step, start + timeout / 2, probes, shared, connections=_MOST, sources=sources)
+    step, shared = patience_of(timeout), Shared()
+    parallel = asyncio.Semaphore(_PROBES)
+    early = Prober(client, step, start + timeout / 2, parallel, shared, connections=_MOST, sources=sources)
     bootstraps = await asyncio.gather(
         *(
             early.probe(server, server_name) if server_name else as_bootstrap(server, cluster.address_map, early)
@@ -127,8 +124,7 @@ async def _begin(
     )
     first = next((probe for probe in bootstraps if probe.answers), None)
     brokers = first.brokers or () if first else ()
-    wanted = connections(len(brokers))
-    late = Prober(client, step, start + timeout, probes, shared, connections=wanted, sources=sources)
+    late = replace(early, deadline=start + timeout, connections=connections(len(brokers)))
     quick = Prober(client, min(step, _TOUCH), start + timeout, asyncio.Semaphore(_AT_ONCE), shared)
     by_the_map = (dialled(broker, cluster.address_map) for broker in brokers)
     client.login_to.update(each.endpoint for each in by_the_map if each is not None)
@@ -196,7 +192,7 @@ class Candidates:
 
     async def by_other_names(self, probes: Sequence[EndpointProbe]) -> tuple[EndpointProbe, ...]:
         """Nodes that no probe met, behind candidates that answered in TLS: a gateway may choose by the name (SNI)."""
-        met = {probe.identity.node_id for probe in probes if probe.identity is not None}
+        met = {probe.node_id for probe in probes}
         unmet = [broker for broker in self.brokers if broker.node_id not in met and as_ip(broker.host) is None]
         gateways = dict.fromkeys(Endpoint.parse(probe.endpoint) for probe in probes if probe.answers and probe.tls)
         asked = [(broker, gateway) for broker in unmet for gateway in gateways][:_MOST_NAMES]
@@ -204,7 +200,7 @@ class Candidates:
         return tuple(
             probe
             for (broker, _), probe in zip(asked, found, strict=True)
-            if probe.answers and probe.identity is not None and probe.identity.node_id == broker.node_id
+            if probe.answers and probe.node_id == broker.node_id
         )
 
     async def _sampled(self, probe: EndpointProbe) -> EndpointProbe:

@@ -170,6 +170,11 @@ class EndpointProbe:
         return frozenset(each.node_id for each in self.brokers or ())
 
     @property
+    def node_id(self) -> int | None:
+        """The node that answers here, None if it is unknown."""
+        return self.identity.node_id if self.identity is not None else None
+
+    @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """The node's own listener settings."""
         return self.identity.settings if self.identity is not None else ()

@@ -21,11 +21,10 @@ from itertools import islice
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
-from brokernat.doctor.broker_files.listeners import broker_listeners
+from brokernat.doctor.broker_files.listeners import node_listeners
 from brokernat.doctor.credentials import CANONICAL, ClientSide, client_side, dialled
 from brokernat.doctor.evidence import (
     Advertised,
-    BrokerFile,
     BrokerPath,
     Coordinator,
     EndpointProbe,
@@ -87,11 +86,10 @@ async def _collect(
     topics: Sequence[str],
 ) -> Evidence:
     start = asyncio.get_running_loop().time()
-    step, address_map = patience_of(timeout), cluster.address_map
-    parallel, shared = asyncio.Semaphore(PARALLEL), Shared()
-    early = Prober(client, step, start + timeout / 2, parallel, shared)
-    late = Prober(client, step, start + timeout, parallel, shared)
-    quick = Prober(client, step, start + timeout, parallel, shared, dialling=min(step, _TOUCH), connections=0)
+    address_map = cluster.address_map
+    early = Prober(client, patience_of(timeout), start + timeout / 2, asyncio.Semaphore(PARALLEL), Shared())
+    late = replace(early, deadline=start + timeout)
+    quick = replace(late, dialling=min(late.patience, _TOUCH), connections=0)
     bootstraps = await asyncio.gather(
         *(as_bootstrap(server, address_map, early) for server in cluster.bootstrap_servers)
     )
@@ -113,9 +111,8 @@ async def _collect(
     )
     found = Survey() if surveyed is None else await surveyed
     listeners = await dialling.listeners(bootstraps, paths, set(found.replicas or ()))
-    answering = [
-        probe for probe in (*bootstraps, *(path.probe for path in paths)) if probe is not None and probe.answers
-    ]
+    dialled_probes = (path.probe for path in paths if path.probe is not None)
+    answering = [probe for probe in (*bootstraps, *dialled_probes) if probe.answers]
     crowded, one_at_a_time = await _limits(late, answering)
     return Evidence(
         taken_at=now(),
@@ -174,8 +171,7 @@ def _of_node(
     node_id: int, probes: Sequence[EndpointProbe], bootstraps: Sequence[EndpointProbe]
 ) -> Iterator[tuple[ListenerSeen, str | None]]:
     """The listeners in a node's settings before they are probed, each with its protocol."""
-    settings = tuple((name, value) for name, value in probes[0].settings if value)
-    described = broker_listeners(BrokerFile(f"node {node_id}", settings))
+    described = node_listeners(probes[0])
     servers = {probe.endpoint for probe in bootstraps}
     own = {
         probe.endpoint: {each.endpoint for each in probe.brokers or () if each.node_id == node_id}
@@ -267,14 +263,12 @@ class _Dialling:
         met = {path.broker.endpoint: path.probe for path in paths}
         failing = {path.broker.node_id for path in paths if path.probe is not None and not path.probe.answers}
         nodes: dict[int, list[EndpointProbe]] = {}
-        for probe in (*bootstraps, *(path.probe for path in paths)):
-            identity = probe.identity if probe is not None else None
-            if probe is None or identity is None or identity.node_id is None or not identity.settings:
-                continue
-            if probe in bootstraps or identity.node_id in failing:
-                nodes.setdefault(identity.node_id, []).append(probe)
+        for probe in (*bootstraps, *(path.probe for path in paths if path.probe is not None)):
+            if probe.node_id is not None and probe.settings and (probe in bootstraps or probe.node_id in failing):
+                nodes.setdefault(probe.node_id, []).append(probe)
 
-        until: Stage = "metadata" if all(path.answers for path in paths) else "identity"
+        all_reached = all(path.answers for path in paths)
+        until: Stage = "metadata" if all_reached else "identity"
 
         async def look(seen: ListenerSeen, *, same_protocol: bool) -> ListenerSeen:
             if seen.endpoint in met:
@@ -286,7 +280,7 @@ class _Dialling:
         seen = await asyncio.gather(*(look(each, same_protocol=protocol == client) for each, protocol in own))
         named = {path.broker.node_id for path in paths}
         every = replicas.union(*(each.probe.node_ids for each in seen if each.probe is not None))
-        if all(path.answers for path in paths) and named >= every:
+        if all_reached and named >= every:
             return tuple(seen)
         others = await asyncio.gather(*(look(each, same_protocol=True) for each in _unseen(seen)))
         return tuple(sorted((*seen, *others), key=lambda each: each.node_id))

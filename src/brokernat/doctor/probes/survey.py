@@ -88,7 +88,7 @@ async def survey(
             missing = [each.topic for each in found.coordinators if each.error in _TRANSIENT]
             found.leaderless = _summed(still, (*named, *missing))
 
-    await _in_time(prober, probe, probe.identity.node_id if probe.identity is not None else None, ask)
+    await _in_time(prober, probe, probe.node_id, ask)
     left = wanted[len(found.coordinators) :]
     found.coordinators += [Coordinator(each.kind, each.key, error=NOT_ANSWERED) for each in left]
     return found
