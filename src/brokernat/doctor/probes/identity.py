@@ -15,6 +15,7 @@ its two fields. Fetch cannot replace ListOffsets, because followers serve it too
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import struct
 from collections import Counter
@@ -29,6 +30,7 @@ from kio.schema.describe_configs.v1.response import DescribeConfigsResponse, Des
 from kio.schema.list_offsets.v1.request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kio.schema.list_offsets.v1.response import ListOffsetsResponse
 from kio.schema.types import BrokerId, TopicName
+from kio.serial.writers import write_compact_string
 from kio.static.primitive import i8, i32, i64
 
 from brokernat.doctor.evidence import ClusterMetadata, Identity, TlsHandshake
@@ -48,8 +50,6 @@ _WITH_IDENTITY = 5
 # An id has at most ten digits; an untrusted peer may send thousands.
 _EXPECTED = re.compile(r"expected (\d{1,10})(?!\d)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
-# Up to this length the varint of a compact string has one byte; a cluster id has 22 letters.
-_ONE_BYTE = 127
 _A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
 _FEWEST, _UNSEEN = 2, 200
 _TOGETHER = 2
@@ -197,8 +197,11 @@ async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iter
 
 async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
     """Whether this is that node of that cluster (KIP-1242); raises ChannelError."""
-    body = b"".join(map(_compact, ("brokernat", "0", cluster_id))) + struct.pack(">i", node_id) + b"\0"
-    answer = await channel.ask_raw(API_VERSIONS, 5, body, flexible=True)
+    body = io.BytesIO()
+    for text in ("brokernat", "0", cluster_id):
+        write_compact_string(body, text)
+    body.write(struct.pack(">i", node_id) + b"\0")
+    answer = await channel.ask_raw(API_VERSIONS, _WITH_IDENTITY, body.getvalue(), flexible=True)
     code = int(struct.unpack(">h", answer[:2])[0]) if len(answer) >= 2 else -1
     if code not in (_NONE, _REBOOTSTRAP_REQUIRED):
         raise ChannelError(f"ApiVersions v5 is answered with error {code}")
@@ -248,13 +251,6 @@ async def _describe(channel: Channel, name: str) -> DescribeConfigsResult:
 
 def _nodes(told: ClusterMetadata) -> list[int]:
     return [each.node_id for each in told.brokers]
-
-
-def _compact(text: str) -> bytes:
-    data = text.encode()
-    if len(data) >= _ONE_BYTE:
-        raise ChannelError("a cluster id that is none")
-    return bytes([len(data) + 1]) + data
 
 
 async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:

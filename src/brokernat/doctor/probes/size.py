@@ -14,11 +14,15 @@ above 8 KiB and above 1,500 bytes, concurrently on separate connections, to find
 from __future__ import annotations
 
 import asyncio
+import io
 import struct
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Literal
+
+from kio.serial.writers import write_compact_string, write_unsigned_varint
+from kio.static.primitive import uvarint
 
 from brokernat.doctor.evidence import SizeTest, Transfer
 from brokernat.doctor.probes.channel import Channel, ChannelError
@@ -101,19 +105,14 @@ async def _fetch_offsets(channel: Channel, size: int) -> bytes:
 async def _pad(channel: Channel, size: int) -> bytes:
     """A request of this size with the usual answer; raises ChannelError."""
     _require(channel, API_VERSIONS, _TAGS_VERSION)
-    software = bytes([len(_NAME) + 1]) + _NAME + b"\x020"
-    tags = _varint(1) + _varint(_UNKNOWN_TAG) + _varint(size) + bytes(size)
-    return await channel.ask_raw(API_VERSIONS, _TAGS_VERSION, software + tags, flexible=True)
+    body = io.BytesIO()
+    for text in (_NAME.decode(), "0"):
+        write_compact_string(body, text)
+    for number in (1, _UNKNOWN_TAG, size):
+        write_unsigned_varint(body, uvarint(number))
+    return await channel.ask_raw(API_VERSIONS, _TAGS_VERSION, body.getvalue() + bytes(size), flexible=True)
 
 
 def _require(channel: Channel, api: int, version: int) -> None:
     if not channel.offers(api, version):
         raise ChannelError("not offered", fault="unsupported")
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*found, value))
