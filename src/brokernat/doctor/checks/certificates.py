@@ -28,7 +28,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: issue a certificate with this name among its alternative names, or use a name of the certificate.
     """
     for probed, tls in handshakes(evidence):
-        name, rules = probed.probe.name, _rules(probed, tls)
+        name = probed.probe.name
         seen = [f"names of the certificate: {', '.join(tls.names) or 'none'}"]
         seen += [
             f"the `*` of `{each}` stands for one label, and `{name}` has more"
@@ -41,10 +41,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _of_another_node(probed, tls, shown)
             yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
-            own: tuple[str, ...] = ("use a name that the certificate contains",) if probed.path is None else ()
-            if rules:
-                held = rules[0].partition(" = ")[0]
-                own = (f"with this rule, use the certificate's name as bootstrap server: {held}",)
+            own, rules = _by_its_name(probed, tls) if probed.path is None else ((), ())
             yield error(probed, f"the certificate does not contain `{name}`", seen, client=own, broker=fix, rules=rules)
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)
@@ -111,12 +108,14 @@ def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
     return (f"{broker.endpoint} = {ends[0]}",) if len(ends) == 1 else ()
 
 
-def _rules(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
-    """A client that bootstraps by the certificate's name needs these rules, and can keep name verification on."""
-    whole = [name for name in tls.names if dialable(name, 1)]
-    if probed.path is not None or not whole:
-        return ()
-    return (f"{whole[0]}:{probed.probe.port} = {probed.probe.endpoint}",)
+def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, str | tuple[()]]:
+    """How a client keeps name verification on: it bootstraps by a name of the certificate, with a rule if needed."""
+    whole = next((name for name in tls.names if dialable(name, 1)), None)
+    if whole is None:
+        return "use a name that the certificate contains", ()
+    held = f"{whole}:{server.probe.port}"
+    rule = f"{held} = {server.probe.endpoint}"
+    return f"with this rule, use the certificate's name as bootstrap server: {held}", rule
 
 
 _RENEW = ("renew the certificate",)

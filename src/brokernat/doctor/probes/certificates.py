@@ -24,31 +24,31 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from brokernat.doctor.evidence import Client, Presented
 from brokernat.doctor.host_kinds import address, canonical
 from brokernat.doctor.probes.network import Streams
 
 Info = Mapping[str, Any]
+"""A certificate as `ssl` returns it; subject and issuer are parts of pairs (kind, value)."""
 
 # The names that Java's SNIHostName accepts (STD3, RFC 1122): letters, digits and hyphens inside.
 _STD3 = re.compile(r"(?!-)[a-z0-9-]+(?<!-)(\.(?!-)[a-z0-9-]+(?<!-))*")
 
 
-def certificate_names(certificate: Mapping[str, object]) -> tuple[str, ...]:
-    """All names of a certificate that may be a host, from the dict of `ssl`."""
-    alternatives = _pairs(certificate.get("subjectAltName"))
+def certificate_names(certificate: Info) -> tuple[str, ...]:
+    """All names of a certificate that may be a host."""
+    alternatives = certificate.get("subjectAltName", ())
     found = [_told_apart(kind, value) for kind, value in alternatives if kind in ("DNS", "IP Address")]
     if not any(kind == "DNS" for kind, _ in alternatives):
-        found += [_told_apart("CN", name) for name in common_names(certificate.get("subject"))]
+        found += [_told_apart("CN", name) for name in common_names(certificate, "subject")]
     return tuple(found)
 
 
-def common_names(subject: object) -> list[str]:
-    """The common names in a subject or issuer, from the value of `ssl`."""
-    parts = [pair for part in subject for pair in _pairs(part)] if isinstance(subject, tuple) else []
-    return [value for kind, value in parts if kind == "commonName"]
+def common_names(certificate: Info, part: Literal["subject", "issuer"]) -> list[str]:
+    """The common names in the subject or the issuer."""
+    return [value for pairs in certificate.get(part, ()) for kind, value in pairs if kind == "commonName"]
 
 
 def covers(names: Iterable[str], host: str) -> bool:
@@ -83,11 +83,7 @@ def _openssl(pattern: str, host: str) -> bool:
     return first == "*" and "*" not in rest and "." in rest and _labels_match(pattern, host)
 
 
-_MATCHING: Mapping[Client, Callable[[str, str], bool]] = {
-    "java": _java,
-    "librdkafka": _openssl,
-    "python": _openssl,
-}
+_MATCHING: Mapping[Client, Callable[[str, str], bool]] = {"java": _java, "librdkafka": _openssl, "python": _openssl}
 
 
 def _labels_match(pattern: str, host: str) -> bool:
@@ -97,10 +93,6 @@ def _labels_match(pattern: str, host: str) -> bool:
 
 def _told_apart(kind: str, value: str) -> str:
     return f"{kind}:{value}" if kind != "IP Address" and address(value) is not None else value
-
-
-def _pairs(part: object) -> Sequence[tuple[str, str]]:
-    return part if isinstance(part, tuple) else ()
 
 
 def chain(streams: Streams, *, verified: bool) -> Sequence[Info]:
@@ -125,14 +117,13 @@ def ends_in_a_root(anchor: Info, trusted: Sequence[Info]) -> bool:
 
 def presented(certificate: Info) -> Presented:
     """The part of a certificate that evidence keeps."""
-    subject, issuer = (_said(certificate.get(part)) for part in ("subject", "issuer"))
     seconds = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
     since, until = (datetime.fromtimestamp(each, UTC).isoformat(timespec="seconds") for each in seconds)
-    return Presented(subject, issuer, since, until)
+    return Presented(_name(certificate, "subject"), _name(certificate, "issuer"), since, until)
 
 
-def _said(subject: object) -> str:
+def _name(certificate: Info, part: Literal["subject", "issuer"]) -> str:
     """The common name, or the whole name if there is none."""
-    named = common_names(subject)
-    parts = subject if isinstance(subject, tuple) else ()
-    return named[-1] if named else ", ".join(f"{kind}={value}" for part in parts for kind, value in part)
+    if named := common_names(certificate, part):
+        return named[-1]
+    return ", ".join(f"{kind}={value}" for pairs in certificate.get(part, ()) for kind, value in pairs)
