@@ -210,12 +210,12 @@ def _servers(probes: Sequence[EndpointProbe], matched: Sequence[MatchedNode]) ->
     them, and clients expect their names.
     """
     every = tuple(probe.endpoint for probe in probes)
-    fitting = tuple(probe.endpoint for probe in probes if probe.tls is None or probe.rule or _host(probe) == probe.name)
+    fitting = tuple(
+        probe.endpoint
+        for probe in probes
+        if probe.tls is None or probe.rule or Endpoint.parse(probe.endpoint).host == probe.name
+    )
     return fitting or tuple(each.advertised for each in matched[:_FEW]) or every
-
-
-def _host(probe: EndpointProbe) -> str:
-    return Endpoint.parse(probe.endpoint).host
 
 
 def _about_servers(evidence: Evidence) -> list[CheckFinding]:

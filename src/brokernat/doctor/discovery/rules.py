@@ -8,16 +8,14 @@ never a rule for a network, because it would cover addresses that were not probe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_network
 
 from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
 from brokernat.doctor.discovery.matching import Discovery, MatchedNode
+from brokernat.doctor.host_kinds import network
 from brokernat.text import printable
-
-_USUAL_NETWORK = 24
 
 
 def propose(discovery: Discovery, *, hosts: bool = True) -> tuple[ProvenRule, ...]:
@@ -49,10 +47,9 @@ def network_rule(matched: Sequence[MatchedNode]) -> CidrRule | None:
         advertised, reachable = (as_ip(Endpoint.parse(text).host) for text in (each.advertised, each.candidate))
         if advertised is None or reachable is None or not advertised.version == reachable.version == 4:
             return None
-        networks = [ip_network(f"{address}/{_USUAL_NETWORK}", strict=False) for address in (advertised, reachable)]
-        if int(advertised) - int(networks[0].network_address) != int(reachable) - int(networks[1].network_address):
+        if advertised.packed[-1] != reachable.packed[-1]:
             return None
-        found.add(CidrRule(networks[0], networks[1]))
+        found.add(CidrRule(network(str(advertised), small=True), network(str(reachable), small=True)))
     return found.pop() if len(found) == 1 else None
 
 

@@ -98,12 +98,10 @@ class EndpointProbe:
 
     @property
     def port(self) -> str:
-        """The dialled port."""
         return self.endpoint.rpartition(":")[2]
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses that the name resolved to."""
         return self.resolve.addresses if self.resolve is not None else ()
 
     @property
@@ -151,7 +149,6 @@ class EndpointProbe:
 
     @property
     def cluster_id(self) -> str | None:
-        """The cluster id of the answer."""
         return self.metadata.cluster_id if self.metadata is not None else None
 
     @property

@@ -253,7 +253,9 @@ def from_json(text: str, source: str) -> Evidence:
         stated = _STATED.search(text)
         _require_version(int(stated[1]) if stated else VERSION, source)
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise _no_evidence(source, first["loc"], first["msg"]) from None
+        detail = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        hint = "give a file that `brokernat doctor --save FILE` wrote"
+        raise ConfigError(Finding("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,))) from None
     _require_version(evidence.version, source)
     return evidence
 
@@ -263,9 +265,3 @@ def _require_version(version: int, source: str) -> None:
         message = f"`{source}` holds evidence of version {version}; this brokernat reads version {VERSION}"
         hint = "probe again with `brokernat doctor --save FILE`, or read it with the brokernat that wrote it"
         raise ConfigError(Finding("evidence-version", message, hint))
-
-
-def _no_evidence(source: str, place: tuple[str | int, ...], reason: str) -> ConfigError:
-    hint = "give a file that `brokernat doctor --save FILE` wrote"
-    detail = f"{'.'.join(map(str, place))}: {reason}" if place else reason
-    return ConfigError(Finding("not-evidence", f"`{source}` holds no evidence", hint, details=(detail,)))

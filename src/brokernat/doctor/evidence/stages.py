@@ -345,7 +345,6 @@ class SizeTest:
 
     @property
     def failed(self) -> tuple[Transfer, ...]:
-        """The transfers that failed."""
         return tuple(each for each in self.transfers if each.outcome not in ("ok", "not-possible"))
 
     @property

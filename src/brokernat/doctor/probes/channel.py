@@ -26,7 +26,6 @@ LARGEST_ANSWER = 32 << 20
 CLIENT_ID = b"brokernat-doctor"
 _HEADER = 8
 _KEPT = 64
-_CHUNK = 1 << 16
 
 Answer = TypeVar("Answer", bound=Entity)
 

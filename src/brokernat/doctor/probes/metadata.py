@@ -132,17 +132,14 @@ async def with_required(channel: Channel, seen: Sequence[TopicSeen]) -> tuple[To
         for each in answer.results or ()
     }
     capped = channel.offers(*_SINCE_3_7)
-    return tuple(_requiring(each, _number(values.get(each.name)), capped=capped) for each in seen)
+    return tuple(replace(each, required=_required(each, values.get(each.name) or "", capped=capped)) for each in seen)
 
 
-def _requiring(seen: TopicSeen, required: int | None, *, capped: bool) -> TopicSeen:
-    if required is not None and seen.in_sync is not None and capped:
-        required = min(required, seen.in_sync + len(seen.out_of_sync))
-    return replace(seen, required=required)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and text.isascii() else None
+def _required(seen: TopicSeen, setting: str, *, capped: bool) -> int | None:
+    if not (setting.isdecimal() and setting.isascii()):
+        return None
+    required = int(setting)
+    return min(required, seen.in_sync + len(seen.out_of_sync)) if capped and seen.in_sync is not None else required
 
 
 def _rights(bits: int | None) -> tuple[str, ...] | None:
