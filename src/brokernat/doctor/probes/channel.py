@@ -37,12 +37,11 @@ class ChannelError(Exception):
     counts the bytes of the answer.
     """
 
-    def __init__(self, message: str, seen: bytes = b"", fault: Fault = "unreadable", received: int = 0) -> None:
+    def __init__(
+        self, message: str, seen: bytes = b"", fault: Fault = "unreadable", received: int = 0, protocol: str = ""
+    ) -> None:
         super().__init__(message)
-        self.seen = seen
-        self.fault = fault
-        self.received = received
-        self.protocol = protocol_of_server(seen) if fault == "other-protocol" else ""
+        self.seen, self.fault, self.received, self.protocol = seen, fault, received, protocol
 
 
 class CountingReader(asyncio.StreamReader):
@@ -175,6 +174,6 @@ class Channel:
     def _strange(self) -> ChannelError:
         head = self.reader.head
         protocol = protocol_of_server(head)
-        words = f"an answer of {protocol}" if protocol else "an answer that is no Kafka"
-        fault: Fault = "other-protocol" if protocol else "unreadable"
-        return ChannelError(words, head[:16], fault, self.reader.received)
+        if protocol:
+            return ChannelError(f"an answer of {protocol}", head[:16], "other-protocol", self.reader.received, protocol)
+        return ChannelError("an answer that is no Kafka", head[:16], received=self.reader.received)

@@ -148,6 +148,7 @@ def test_one_connection_at_a_time_is_enough() -> None:
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "SSH"),
         (b"220 mail.example ESMTP\r\n", "SMTP or FTP"),
         (bytes.fromhex("4a0000000a") + b"8.0.36\0\x08\0\0\0", "MySQL"),
+        (bytes.fromhex("5b0000000a") + b"8.0.36-0ubuntu0.22.04.1\0\x08\0\0\0", "MySQL"),
     ],
 )
 def test_another_program_is_told_by_what_it_sends(greeting: bytes, protocol: str) -> None:
