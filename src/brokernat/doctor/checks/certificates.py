@@ -41,8 +41,10 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _of_another_node(probed, tls, shown)
             yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
-            own, rules = _by_its_name(probed, tls) if probed.path is None else ((), ())
-            yield error(probed, f"the certificate does not contain `{name}`", seen, client=own, broker=fix, rules=rules)
+            remedy = Remedy(broker=(fix,))
+            if probed.path is None:
+                remedy = _by_its_name(probed, tls).and_also([remedy])
+            yield error(probed, f"the certificate does not contain `{name}`", seen, remedy=remedy)
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)
             message = f"not all clients accept the certificate for `{name}`: {who} do{'es' * (len(clients) == 1)} not"
@@ -108,14 +110,14 @@ def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
     return (f"{broker.endpoint} = {ends[0]}",) if len(ends) == 1 else ()
 
 
-def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, str | tuple[()]]:
-    """How a client keeps name verification on: it bootstraps by a name of the certificate, with a rule if needed."""
+def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> Remedy:
+    """How a client keeps name verification on: it bootstraps by a name of the certificate, which needs a rule."""
     whole = next((name for name in tls.names if dialable(name, 1)), None)
     if whole is None:
-        return "use a name that the certificate contains", ()
+        return Remedy(("use a name that the certificate contains",))
     held = f"{whole}:{server.probe.port}"
-    rule = f"{held} = {server.probe.endpoint}"
-    return f"with this rule, use the certificate's name as bootstrap server: {held}", rule
+    own = f"with this rule, use the certificate's name as bootstrap server: {held}"
+    return Remedy((own,), rules=(f"{held} = {server.probe.endpoint}",))
 
 
 _RENEW = ("renew the certificate",)
@@ -187,9 +189,7 @@ def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
 
 
 def _out_of_time(shown: Presented, now: str) -> str | None:
-    """When its validity ended or begins; None if it is valid now. All times are text in one UTC format and compare as
-    text.
-    """
+    """When its validity ended or begins; None if it is valid now."""
     if now > shown.until:
         return f"expired on {shown.until[:10]}"
     return f"is not valid before {shown.since[:10]}" if now < shown.since else None

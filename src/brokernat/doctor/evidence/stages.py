@@ -180,7 +180,10 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A presented certificate: common names of subject and issuer, and its validity in ISO 8601."""
+    """A presented certificate: common names of subject and issuer, and its validity in ISO 8601.
+
+    All times of the evidence have one format in UTC, so they can be compared as text.
+    """
 
     subject: str
     issuer: str

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, get_args
 
 from brokernat.doctor.credentials import ClientSide
-from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake
-from brokernat.doctor.probes.certificates import Info, certificate_names, chain, ends_in_a_root, presented, taken_by
+from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake, now
+from brokernat.doctor.probes.certificates import certificate_names, chain, ends_in_a_root, presented, taken_by
 from brokernat.doctor.probes.network import Streams, connect, connected, start_tls
 from brokernat.wire.protocols import protocol_of_server
 
-_EXPIRED = (9, 10)  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
-_UNTRUSTED = (2, 18, 19, 20, 21, 27)  # X509_V_ERR_: no issuer is found, or none is trusted
+_BY_VERIFY_CODE: dict[int, Literal["expired", "untrusted"]] = {
+    **dict.fromkeys((9, 10), "expired"),  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
+    **dict.fromkeys((2, 18, 19, 20, 21, 27), "untrusted"),  # X509_V_ERR_: no issuer is found, or none is trusted
+}
 _REFUSED = ("expired", "untrusted", "unfit", "name-mismatch")
 _ANSWERED = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
 _HUNG_UP = "UNEXPECTED_EOF_WHILE_READING"
@@ -68,7 +69,7 @@ async def first_handshake(streams: Streams, client: ClientSide, name: str, patie
     try:
         await start_tls(streams, client.tls.context, name, patience)
     except ssl.SSLCertVerificationError as error:
-        return TlsHandshake(_refused(error.verify_code), detail=error.verify_message)
+        return TlsHandshake(_BY_VERIFY_CODE.get(error.verify_code, "unfit"), detail=error.verify_message)
     except ssl.SSLError as error:
         reason = error.reason or type(error).__name__
         if about_client_certificate(reason):
@@ -113,12 +114,6 @@ def client_refused(detail: str, client: ClientSide) -> TlsHandshake:
     return TlsHandshake("client-certificate", detail=detail, chain=shown, showed=own is not None)
 
 
-def _refused(code: int) -> Literal["expired", "untrusted", "unfit"]:
-    if code in _EXPIRED:
-        return "expired"
-    return "untrusted" if code in _UNTRUSTED else "unfit"
-
-
 async def _undated(
     client: ClientSide, name: str, address: str, port: int, patience: float
 ) -> tuple[TlsHandshake, Streams] | None:
@@ -129,10 +124,9 @@ async def _undated(
         return None
     with suppress(OSError):
         await start_tls(streams, client.tls.undated, name, patience)
-        *path, anchor = chain(streams, verified=True)
-        if all(map(_valid_now, path)):
-            about = presented(anchor)
-            dates = f"`{about.subject}`: {about.since} to {about.until}"
+        *path, anchor = map(presented, chain(streams, verified=True))
+        if all(each.since <= now() <= each.until for each in path):
+            dates = f"`{anchor.subject}`: {anchor.since} to {anchor.until}"
             return accepted(streams, client, name, Objection(("librdkafka", "python"), "expired", dates)), streams
     streams[1].transport.abort()
     return None
@@ -164,8 +158,13 @@ async def answer_in_tls(question: bytes, address: str, port: int, patience: floa
 
 async def sends_alert(address: str, port: int, patience: float) -> bool:
     """Whether the peer rejects a ClientHello without any of its versions and ciphers with an alert: 7 bytes."""
+    return (await answer_in_plain(_UNACCEPTABLE, address, port, patience)).startswith(_ALERT)
+
+
+async def answer_in_plain(question: bytes, address: str, port: int, patience: float) -> bytes:
+    """The start of the answer on a connection of its own."""
     async with connected(address, port, patience) as streams:
-        return streams is not None and (await said(streams, _UNACCEPTABLE, patience)).startswith(_ALERT)
+        return b"" if streams is None else await said(streams, question, patience)
 
 
 async def said(streams: Streams, question: bytes, patience: float) -> bytes:
@@ -181,8 +180,3 @@ def _trusting_all() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def _valid_now(certificate: Info) -> bool:
-    begins, ends = (ssl.cert_time_to_seconds(certificate[part]) for part in ("notBefore", "notAfter"))
-    return begins <= time.time() <= ends

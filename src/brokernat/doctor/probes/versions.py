@@ -14,7 +14,7 @@ from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from brokernat.doctor.evidence import ApiVersions
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.network import connected
-from brokernat.doctor.probes.tls import HTTP, answer_in_tls, said
+from brokernat.doctor.probes.tls import HTTP, answer_in_plain, answer_in_tls
 from brokernat.wire.protocols import protocol_of_server
 
 API_VERSIONS = 18
@@ -51,8 +51,8 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
         return seen
     tls, http, zookeeper = await asyncio.gather(
         answer_in_tls(HTTP, address, port, patience),
-        _answer(HTTP, address, port, patience),
-        _answer(_ZOOKEEPER, address, port, patience),
+        answer_in_plain(HTTP, address, port, patience),
+        answer_in_plain(_ZOOKEEPER, address, port, patience),
     )
     head = tls or next((each for each in (http, zookeeper) if protocol_of_server(each)), b"")
     protocol = protocol_of_server(head)
@@ -68,8 +68,3 @@ async def greet_plainly(address: str, port: int, patience: float) -> ApiVersions
     async with connected(address, port, patience) as streams:
         seen = ApiVersions("closed") if streams is None else await greet(Channel(*streams, patience))
     return await explained(seen, address, port, patience / 4)
-
-
-async def _answer(question: bytes, address: str, port: int, patience: float) -> bytes:
-    async with connected(address, port, patience) as streams:
-        return b"" if streams is None else await said(streams, question, patience)
