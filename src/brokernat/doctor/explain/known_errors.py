@@ -127,12 +127,10 @@ def _may_stand(text: str, line: str, at: int) -> bool:
         return False
     if text.endswith(_AFTER_LOGGER[0]) and _END_OF_MESSAGE.fullmatch(line, 0, at):
         return False
-    return not text.endswith(".") or (_reports_trouble(line) and not _THREAD.match(line, at))
-
-
-def _reports_trouble(line: str) -> bool:
-    """Whether the line's level is a warning or an error."""
-    return bool(_TROUBLE.search(line, 0, _HEAD) or ('{"' in line and _TROUBLE_JSON.search(line)))
+    if not text.endswith("."):
+        return True
+    reports_trouble = _TROUBLE.search(line, 0, _HEAD) or ('{"' in line and _TROUBLE_JSON.search(line))
+    return bool(reports_trouble) and not _THREAD.match(line, at)
 
 
 def _is_other_systems(line: str, at: int) -> bool:
@@ -158,7 +156,7 @@ def _by_first() -> Mapping[str, Mapping[str, list[tuple[str, str, KnownLine]]]]:
     found: dict[str, dict[str, list[tuple[str, str, KnownLine]]]] = {}
     # Longer spellings come first: `Local: Timed out in queue` is not `Local: Timed out`.
     all_spellings = [(text, known) for known in known_errors() for text in known.holds]
-    anybodys = _anybodys()
+    anybodys = {text for file in _clients() for fields in file["error"] for text in fields.get("anybodys", ())}
     for text, error in sorted(all_spellings, key=lambda spelling: -len(spelling[0])):
         known = replace(error, borrowed=True) if text in anybodys else error
         spelled = wording_of(text)
@@ -200,13 +198,13 @@ def _spelled(name: str) -> Iterator[str]:
         return
     words = [word.capitalize() for word in name.split("_")]
     says, code = _beginning(fields["says"]), fields["code"]
-    java = fields.get("java", "".join(words) + "Exception")
-    python = fields.get("python", "".join(words) + "Error")
-    go = " ".join({"Id": "ID", "Sasl": "SASL"}.get(word, word) for word in words)
+    camel = "".join(words)
+    java, python = fields.get("java", f"{camel}Exception"), fields.get("python", f"{camel}Error")
+    go = fields.get("kafka_go", " ".join({"Id": "ID", "Sasl": "SASL"}.get(word, word) for word in words))
+    names = (name, *fields.get("names", ()))
     yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python}")
     yield f"[Error {code}] {python.removesuffix('Error')}"
     yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
-    go = fields.get("kafka_go", go)
     title = f"[{code}] {go}"
     yield f"{title}: " if name in anybodys["names"] else title
     # kafka-go's own title and description, without the code.
@@ -214,16 +212,15 @@ def _spelled(name: str) -> Iterator[str]:
     yield from (f"Err-{code}?", f"Unknown error with code {code} ")
     if "rdkafka" in fields:
         yield f"Broker: {_beginning(fields['rdkafka'])}"
-    for each in (name, *fields.get("names", ())):
+    for each in names:
         yield f"{each}: {_beginning(says, _WORDS_AFTER_NAME)}"
         if each not in anybodys["names"]:
             yield from (each, f"ERR_{each}", f"code={each}")
-    camel = "".join(words)
     yield f"Kafka::{camel}"
     if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
         yield name.lower()
     # Rust, pykafka and kafka-node print the name alone.
-    for each in (name, *fields.get("names", ())):
+    for each in names:
         bare = "".join(word.capitalize() for word in each.split("_"))
         if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
             yield bare
@@ -232,21 +229,12 @@ def _spelled(name: str) -> Iterator[str]:
             yield each
     for text in (says, _beginning(fields.get("kafkajs", says))):
         yield f"KafkaJSProtocolError: {text}"
-        if text in anybodys["texts"]:
-            # kafkajs logs JSON, with the response that has the error.
-            yield f'error":"{text}'
-        else:
-            yield text
+        # kafkajs logs JSON, with the response that has the error.
+        yield f'error":"{text}' if text in anybodys["texts"] else text
 
 
 def _beginning(text: str, words: int = _WORDS) -> str:
     return " ".join(text.split()[:words])
-
-
-@cache
-def _anybodys() -> frozenset[str]:
-    """The error texts that other programs print, too."""
-    return frozenset(text for file in _clients() for fields in file["error"] for text in fields.get("anybodys", ()))
 
 
 def _clients() -> list[dict[str, Any]]:

@@ -17,15 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from brokernat.doctor.explain.known_errors import error_in, is_frame
-from brokernat.doctor.explain.known_lines import (
-    Explanation,
-    HostHint,
-    KnownLine,
-    Role,
-    Tells,
-    host_hints,
-    known_lines,
-)
+from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
 from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.peers import Peer, peer_of
 

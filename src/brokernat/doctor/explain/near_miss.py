@@ -46,7 +46,6 @@ class UnknownLines:
         self._by_wording: dict[str, UnknownLine | None] = {}
 
     def read(self, line: str) -> None:
-        """Read a line of no known kind."""
         if not ("WARN" in line or "ERROR" in line or "FAIL" in line or "xception" in line or "rror" in line):
             return
         if _CALM.search(line) or not _KAFKA.search(line):
