@@ -152,16 +152,20 @@ def token(properties: Mapping[str, str], command: str | None) -> str | None:
     Raises:
         ConfigError: the command fails, the file cannot be read, or neither holds a token.
     """
-    if command is not None:
-        return _checked(_printed(command), "`--token-command`")
     url = urlsplit(properties.get("sasl.oauthbearer.token.endpoint.url", ""))
-    if url.scheme != "file":
+    if command is not None:
+        source, text = "--token-command", _printed(command)
+    elif url.scheme == "file":
+        source = str(Path(url2pathname(url.path)))
+        try:
+            text = Path(source).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise _problem(f"the token in `{source}` cannot be read: {type(error).__name__}") from None
+    else:
         return None
-    file = Path(url2pathname(url.path))
-    try:
-        return _checked(file.read_text("utf-8"), f"`{file}`")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _problem(f"the token in `{file}` cannot be read: {type(error).__name__}") from None
+    if not _TOKEN.fullmatch(text.strip()):
+        raise _problem(f"`{source}` gives no token: one word of letters, digits and `.-_~+/=` is wanted")
+    return text.strip()
 
 
 def _printed(command: str) -> str:
@@ -175,12 +179,6 @@ def _printed(command: str) -> str:
     if done.returncode:
         raise _problem(f"`--token-command` ended with status {done.returncode}")
     return done.stdout.decode(errors="replace")
-
-
-def _checked(text: str, source: str) -> str:
-    if not _TOKEN.fullmatch(text.strip()):
-        raise _problem(f"{source} gives no token: one word of letters, digits and `.-_~+/=` is wanted")
-    return text.strip()
 
 
 def _problem(message: str) -> ConfigError:

@@ -157,7 +157,6 @@ class Candidates:
 
     @property
     def advertised(self) -> list[Endpoint]:
-        """The endpoints that the brokers advertise."""
         return [Endpoint(each.host, each.port) for each in self.brokers if dialable(each.host, each.port)]
 
     async def probes(

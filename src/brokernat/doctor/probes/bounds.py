@@ -41,6 +41,7 @@ _FIXED = {
     "datetime_i64": 8,
     "uuid": 16,
 }
+_LENGTHS = {"string": (read_int16, 2), "bytes": (read_int32, 4)}
 
 
 def require_whole(answer: type[Entity], data: bytes, offset: int = 0) -> None:
@@ -92,20 +93,16 @@ def _field(kind: Any, name: str | None, flexible: bool) -> tuple[Walker, int]:
     if name in _FIXED:
         size = _FIXED[name]
         return (lambda data, at: _within(data, at + size)), size
-    if name not in ("string", "bytes"):
+    if name not in _LENGTHS:
         raise NotImplementedError(f"a field of {name}")
-    return _text(flexible, 2 if name == "string" else 4), 1 if flexible else 2 if name == "string" else 4
-
-
-def _text(flexible: bool, prefix: int) -> Walker:
-    read = read_unsigned_varint if flexible else read_int16 if prefix == 2 else read_int32
+    read, size = (read_unsigned_varint, 1) if flexible else _LENGTHS[name]
 
     def walk(data: bytes, at: int) -> int:
-        length, size = read(data, at)
+        length, prefix = read(data, at)
         # Compact lengths are one more, so that 0 is null; without, -1 is null.
-        return _within(data, at + size + max(0, length - flexible))
+        return _within(data, at + prefix + max(0, length - flexible))
 
-    return walk
+    return walk, size
 
 
 def _array(element: tuple[Walker, int], flexible: bool) -> Walker:

@@ -226,7 +226,6 @@ class _Dialling:
         return endpoint, "" if self.late.client.context is None else name
 
     async def path(self, broker: Advertised) -> BrokerPath:
-        """The path to a broker."""
         translation = dialled(broker, self.address_map)
         if translation is None:
             return BrokerPath(broker, None, direct=await self._touched(broker))

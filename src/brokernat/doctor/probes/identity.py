@@ -50,6 +50,8 @@ _WITH_IDENTITY = 5
 # An id has at most ten digits; an untrusted peer may send thousands.
 _EXPECTED = re.compile(r"expected (\d{1,10})(?!\d)")
 _NONE, _REBOOTSTRAP_REQUIRED = 0, 129
+_LONGEST_ID = 126
+"""Longer cluster ids of untrusted peers are not sent; one of Kafka's has 22 letters."""
 _A_CLIENT, _LATEST = BrokerId(-1), i64(-1)
 _FEWEST, _UNSEEN = 2, 200
 _TOGETHER = 2
@@ -100,7 +102,7 @@ async def identify(
 
     `told` and `tls` are of this connection; the `expected` node is tried first.
     """
-    nodes = sorted(_nodes(told), key=lambda node: node != expected)
+    nodes = sorted((each.node_id for each in told.brokers), key=lambda node: node != expected)
     own = await who_answers(channel, told.cluster_id, nodes)
     if own.node_id is not None:
         return replace(own, settings=await listener_settings(channel, own.node_id))
@@ -120,7 +122,7 @@ async def identify_again(
             return await leadership.leader_here(channel, told.cluster_id or "")
         case "certificate":
             return by_certificate(told, tls)
-    return await who_answers_again(channel, first, told.cluster_id, _nodes(told))
+    return await who_answers_again(channel, first, told.cluster_id, (each.node_id for each in told.brokers))
 
 
 def samples(brokers: int) -> int:
@@ -197,6 +199,8 @@ async def who_answers(channel: Channel, cluster_id: str | None, candidates: Iter
 
 async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
     """Whether this is that node of that cluster (KIP-1242); raises ChannelError."""
+    if len(cluster_id) > _LONGEST_ID:
+        raise ChannelError("a cluster id that is none")
     body = io.BytesIO()
     for text in ("brokernat", "0", cluster_id):
         write_compact_string(body, text)
@@ -247,10 +251,6 @@ async def _describe(channel: Channel, name: str) -> DescribeConfigsResult:
     if not answer.results:
         raise ChannelError("an answer without a result")
     return answer.results[0]
-
-
-def _nodes(told: ClusterMetadata) -> list[int]:
-    return [each.node_id for each in told.brokers]
 
 
 async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:

@@ -177,9 +177,13 @@ async def _at_node(prober: Prober, probe: EndpointProbe, wanted: Sequence[Coordi
 
 async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
     """The answer of this node about one coordinator, None if it has none; raises ChannelError."""
-    if wanted.kind == "transaction" and not channel.offers(int(DescribeTransactionsRequest.__api_key__), 0):
+    if wanted.kind == "group":
+        answer = await channel.ask(DescribeGroupsRequest(groups=(GroupId(wanted.key),)), DescribeGroupsResponse)
+        code = next((each.error_code for each in answer.groups), ErrorCode.unknown_server_error)
+    elif channel.offers(int(DescribeTransactionsRequest.__api_key__), 0):
+        code = await _of_transaction(channel, wanted.key)
+    else:
         return None
-    code = await _own_part(channel, wanted)
     if code in _FORBIDDEN:
         return Coordinator(wanted.kind, wanted.key, error=code.name.upper())
     coordinates = code in _COORDINATES
@@ -187,14 +191,6 @@ async def _told(channel: Channel, wanted: Coordinator) -> Coordinator | None:
         # The node lists only groups that this user may DESCRIBE.
         coordinates = bool((await channel.ask(ListGroupsRequest(), ListGroupsResponse)).groups)
     return await coordinator(channel, wanted, {wanted.topic}) if coordinates else None
-
-
-async def _own_part(channel: Channel, wanted: Coordinator) -> ErrorCode:
-    """The node's answer to a request for the coordinator; raises ChannelError."""
-    if wanted.kind == "transaction":
-        return await _of_transaction(channel, wanted.key)
-    answer = await channel.ask(DescribeGroupsRequest(groups=(GroupId(wanted.key),)), DescribeGroupsResponse)
-    return next((each.error_code for each in answer.groups), ErrorCode.unknown_server_error)
 
 
 async def _of_transaction(channel: Channel, transactional_id: str) -> ErrorCode:

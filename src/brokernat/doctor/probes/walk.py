@@ -151,11 +151,7 @@ class Prober:
 
     @asynccontextmanager
     async def channel(
-        self,
-        probe: EndpointProbe,
-        address: str | None = None,
-        source: str | None = None,
-        log: Log | None = None,
+        self, probe: EndpointProbe, address: str | None = None, source: str | None = None, log: Log | None = None
     ) -> AsyncIterator[tuple[Channel | None, TlsHandshake | None]]:
         """Another logged-in connection to a probed endpoint, and its handshake; None if it fails three times.
 
@@ -212,7 +208,6 @@ class Walk:
         return self.result(rule, complete=complete)
 
     def result(self, rule: str | None = None, *, complete: bool = True) -> EndpointProbe:
-        """The results as one probe."""
         tries = tuple(_counted(stage, self.log[stage]) for stage in STAGES if self.log.get(stage))
         return EndpointProbe(str(self.endpoint), self.name, **self.found, tries=tries, rule=rule, complete=complete)
 
@@ -238,7 +233,6 @@ class Walk:
         return self._channel if failed is None else None
 
     async def close(self) -> None:
-        """Closes every open connection."""
         if self._streams is not None:
             self._streams[1].transport.abort()
         self._streams = self._channel = self._greeting = None

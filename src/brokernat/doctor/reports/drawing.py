@@ -33,7 +33,6 @@ class Box:
 
     @property
     def height(self) -> float:
-        """As high as its lines."""
         return 2 * PAD + LINE * (bool(self.head) + len(self.lines) + bool(self.foot))
 
     @property
@@ -71,7 +70,6 @@ class Arrow:
 
     @property
     def mark(self) -> tuple[float, float]:
-        """The position of the mark."""
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
     @property
