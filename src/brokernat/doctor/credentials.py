@@ -122,12 +122,11 @@ def dialled(broker: Advertised, address_map: AddressMap | None) -> Translation |
 
 
 def _login(properties: Mapping[str, str], mechanism: str | None) -> Mapping[str, str]:
-    line, login = properties.get("sasl.jaas.config"), None
-    if line is not None:
-        try:
-            login = parse_jaas(line)
-        except ValueError:
-            raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
+    line = properties.get("sasl.jaas.config")
+    try:
+        login = None if line is None else parse_jaas(line)
+    except ValueError:
+        raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read")) from None
     if mechanism in LOGIN_MODULES and not _HANDLERS & properties.keys():
         _require_login(mechanism, login)
     return {} if login is None else login.options

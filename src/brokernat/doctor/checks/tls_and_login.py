@@ -155,14 +155,12 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = probed.unless_it_works_elsewhere("sasl", Remedy((fix,)))
             yield error(probed, message, (f"offered: {offered or 'none'}",), remedy=remedy)
         else:
-            given = "the token" if evidence.mechanism == "OAUTHBEARER" else "user name or password"
-            refused = f"{given} {'is' if given == 'the token' else 'are'} rejected"
+            refused, given = "user name or password are rejected", "user name and password"
+            if evidence.mechanism == "OAUTHBEARER":
+                refused, given = "the token is rejected", "the token"
             what = refused if sasl.outcome == "rejected" else "the broker closes the connection during the login"
-            remedy = Remedy(
-                (f"check {given.replace(' or ', ' and ')} for {evidence.mechanism}",),
-                ("check that the user exists for this mechanism",),
-            )
-            yield error(probed, what, (f"the broker reports: {sasl.detail}",), remedy=remedy)
+            fix, own = f"check {given} for {evidence.mechanism}", "check that the user exists for this mechanism"
+            yield error(probed, what, (f"the broker reports: {sasl.detail}",), client=fix, broker=own)
 
 
 @check("BN408")

@@ -171,7 +171,7 @@ def settled(first: Identity, met: Collection[tuple[str, int | None]]) -> Identit
         return Identity(None, "none", first.detail)
     answered = Counter(address for address, node in met if node == first.node_id)
     fewest = min((answered[address] for address, _ in met), default=0)
-    return Identity(first.node_id, first.method, first.detail, others, known, first.settings, connections=fewest)
+    return replace(first, others=others, met=known, connections=fewest)
 
 
 def by_certificate(told: ClusterMetadata, tls: TlsHandshake | None) -> int | None:

@@ -38,9 +38,9 @@ async def log_in(channel: Channel, client: ClientSide) -> Login:
         if answer.error_code:
             offered = tuple(_quoted(each, client) for each in answer.mechanisms or ())
             return Login("mechanism-not-offered", offered, answer.error_code.name)
-        if mechanism in MECHANISMS and not client.username:
-            return Login("not-tried", detail=_UNKNOWN)
         if mechanism in MECHANISMS:
+            if not client.username:
+                return Login("not-tried", detail=_UNKNOWN)
             await _exchange_all(channel, login_tokens(mechanism, client.username, client.password))
         elif mechanism == "OAUTHBEARER" and client.token is not None:
             await _bearer(channel, client.token, client.extensions)
