@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import ssl
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -65,11 +64,6 @@ class ClientSide:
     extensions: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     dns_lookup: str | None = None
     login_to: set[Endpoint] = field(default_factory=set)
-
-    @property
-    def context(self) -> ssl.SSLContext | None:
-        """The context for the client's own handshake."""
-        return None if self.tls is None else self.tls.context
 
     @property
     def sasl(self) -> bool:

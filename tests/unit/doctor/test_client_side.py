@@ -116,7 +116,7 @@ def test_stores_that_cannot_be_read(client: dict[str, str], reason: str) -> None
 
 def test_a_client_without_tls_reads_no_store() -> None:
     client = client_side(cluster(ssl_truststore_location="/nowhere", client_dns_lookup="use_all_dns_ips"))
-    assert client.context is None
+    assert client.tls is None
     assert client.dns_lookup == "use_all_dns_ips"
 
 

@@ -29,7 +29,6 @@ from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, EndpointProbe, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
-# No release in KRaft mode reads these, and Kafka 3.0 removed them.
 FORMER_SETTINGS = ("host.name", "port", "advertised.host.name", "advertised.port")
 # Only these settings are read from a file, because a broker's file holds passwords.
 LISTENER_SETTINGS = frozenset(

@@ -223,7 +223,7 @@ class _Dialling:
 
     def place(self, endpoint: Endpoint, name: str) -> Place:
         """The key of a shared probe: with TLS the name is part of it."""
-        return endpoint, "" if self.late.client.context is None else name
+        return endpoint, "" if self.late.client.tls is None else name
 
     async def path(self, broker: Advertised) -> BrokerPath:
         translation = dialled(broker, self.address_map)

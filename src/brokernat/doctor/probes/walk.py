@@ -253,7 +253,7 @@ class Walk:
         """Runs the stages on one connection; returns the one that failed, None if all worked."""
         for stage in stages:
             settled = stage in ("resolve", "metadata", "identity") and stage in self.found and self.found[stage].ok
-            wanted = {"tls": self.client.context is not None, "sasl": self.client.sasl}.get(stage, not settled)
+            wanted = {"tls": self.client.tls is not None, "sasl": self.client.sasl}.get(stage, not settled)
             if wanted and not await self._stage(stage):
                 return stage
         return None
@@ -356,7 +356,7 @@ class Walk:
     async def _versions(self) -> ApiVersions:
         assert self.address is not None  # noqa: S101
         seen = self._greeting or await self._greet()
-        if self.client.context is not None or self._faults("versions"):
+        if self.client.tls is not None or self._faults("versions"):
             return seen
         return await explained(seen, self.address, self.endpoint.port, self.prober.patience / 4)
 
