@@ -37,9 +37,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What to change on the client's or the brokers' side; one side is enough. `rules` are lines for the client's
-    address map, to copy.
-    """
+    """What to change: one side is enough. `rules` are lines for the client's address map, to copy."""
 
     client: tuple[str, ...] = ()
     broker: tuple[str, ...] = ()

@@ -56,11 +56,10 @@ _PLAIN = "PLAINTEXT"
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """`NAME://host:port`, the name in upper case. An empty host binds every address and advertises the machine's host
-    name.
-    """
+    """`NAME://HOST:PORT`. An empty host binds every address and advertises the machine's host name."""
 
     name: str
+    """In upper case."""
     host: str
     port: int
 
@@ -215,9 +214,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def former_settings(settings: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """`host.name`, `port`, `advertised.host.name` and `advertised.port` as `listeners` and `advertised.listeners`, as
-    before Kafka 3.0; None if they are not set.
-    """
+    """`FORMER_SETTINGS` as `listeners` and `advertised.listeners`; None if they are not set."""
     host, port = settings.get("host.name", ""), settings.get("port", "9092")
     listeners = f"PLAINTEXT://{host}:{port}" if "host.name" in settings or "port" in settings else None
     if "advertised.host.name" not in settings and "advertised.port" not in settings:
@@ -244,9 +241,7 @@ def _protocols(
     listeners: Iterable[Listener],
     unreadable: list[tuple[str, str]],
 ) -> dict[str, str]:
-    """The protocol of each listener name. The default maps protocol names to themselves, and in KRaft mode the
-    controllers' listeners to PLAINTEXT.
-    """
+    """The protocol of each name: by default the one of this name, and in KRaft mode PLAINTEXT for the controllers'."""
     setting = "listener.security.protocol.map"
     if setting in settings:
         found = {}

@@ -36,9 +36,7 @@ class Role(StrEnum):
 
 
 class Tells(IntEnum):
-    """How informative a line is: the fault, its place, only that there is a fault, the step, or only a reference to
-    another line.
-    """
+    """What a line shows: the fault, its place, only that there is a fault, the step, or a reference to another line."""
 
     FAULT = 1
     PLACE = 2

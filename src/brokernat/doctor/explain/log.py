@@ -192,9 +192,7 @@ class _Reader:
         return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
 
     def _telling(self) -> list[_Occurrence]:
-        """The lines of healthy programs that are more informative than everything else, or advertise the client's own
-        machine.
-        """
+        """The lines of healthy programs that are the most informative, or advertise the client's own machine."""
         least = min((each.match.known.tells for each in self._explained.values()), default=Tells.WRAPPER + 1)
         named = {each.match.peer.endpoint for each in self._explained.values()}
         return [

@@ -29,9 +29,7 @@ _OPERATIONS = ("READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE")
 """Kafka's AclOperation, from code 3 on."""
 _TOPIC, _REQUIRED = i8(2), "min.insync.replicas"
 _SINCE_3_7 = (1, 16)
-"""A version of Fetch that brokers have since 3.7; since then a topic requires no more replicas than it has
-(KAFKA-15583).
-"""
+"""A version of Fetch since 3.7; from then on a topic requires no more replicas than it has (KAFKA-15583)."""
 _MOST_BROKERS = 10_000
 _MOST_BYTES = 4 << 20
 """The limit of an answer without topics: ten thousand brokers with long names."""

@@ -133,9 +133,7 @@ async def _undated(
 
 
 async def presented_chain(address: str, port: int, name: str, patience: float) -> tuple[tuple[Presented, ...], bytes]:
-    """The chain that a server presents to a client that accepts everything, and its answer to HTTP; empty if that
-    fails.
-    """
+    """The chain that is presented to a client that accepts everything, and the answer to HTTP; empty if that fails."""
     async with connected(address, port, patience) as streams:
         if streams is not None:
             with suppress(OSError):

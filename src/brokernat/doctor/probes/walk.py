@@ -171,9 +171,7 @@ class Prober:
 
 @dataclass
 class Walk:
-    """The probe of one endpoint while it runs. `found` has the results so far, `log` the seconds and outcome of each
-    try.
-    """
+    """A running probe of one endpoint. `found` are the results so far, `log` has seconds and outcome of each try."""
 
     prober: Prober
     endpoint: Endpoint
@@ -399,9 +397,7 @@ class Walk:
         clusters: dict[str, list[str | None]] = {self._taking[0]: [metadata.cluster_id]}
 
         async def cluster_of(channel: Channel, address: str) -> str | None:
-            """The id is requested on each connection, because a balancer may be there; at the nodes of large clusters,
-            once for each address.
-            """
+            """Requested on each connection, as a balancer may be there; at large clusters once for each address."""
             known = clusters.setdefault(address, [])
             if not known or self.expected is None or len(metadata.brokers) <= _FEW_NODES:
                 known.append((await advertised(channel, self.shared.brokers)).cluster_id)
