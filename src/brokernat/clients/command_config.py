@@ -82,10 +82,10 @@ def parse_command_config(text: str, source: str) -> CommandConfig:
                 client[name] = _setting(name, value)
         except ConfigError as error:
             problems += (problem.at(locations[name]) for problem in error.problems)
-    problems += (fault.problem.at(locations[str(fault.below[0])]) for fault in login_faults(kept, client))
-    if problems:
-        raise ConfigError(*sorted(problems, key=lambda problem: problem.location.line or 0))
+    problems += (fault.problem.at(locations[str(fault.below[0])]) for fault in login_faults(properties, client))
     warnings = (*_unknown(properties, source), *_dropped_backslashes(kept, properties, source))
+    if problems:
+        raise ConfigError(*sorted((*problems, *warnings), key=lambda problem: problem.location.line or 0))
     return CommandConfig(tuple(servers), MappingProxyType(client), warnings)
 
 

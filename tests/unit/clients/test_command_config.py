@@ -52,6 +52,15 @@ def test_librdkafkas_names_of_a_login_and_text_that_looks_like_a_reference() -> 
     assert 'password="${env:HOME}"' in properties["sasl.jaas.config"]
 
 
+def test_a_file_in_librdkafkas_names_is_told_kafkas() -> None:
+    text = "security.protocol=sasl_ssl\nsasl.mechanisms=PLAIN\nsasl.username=u\nsasl.password=p\nssl.ca.location=/ca\n"
+    with pytest.raises(ConfigError) as raised:
+        parse_command_config(text, "client.properties")
+    hints = {each.location.line: each.hint for each in raised.value.problems}
+    assert hints[3] == hints[2] == "`sasl.mechanisms` is a property of librdkafka; write `sasl.mechanism`"
+    assert "`ssl.truststore.location`" in (hints[5] or "")
+
+
 def test_the_last_of_two_counts() -> None:
     assert parse_command_config("ssl.protocol=a\nssl.protocol=b", "c").client == {"ssl.protocol": "b"}
 

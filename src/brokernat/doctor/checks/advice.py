@@ -66,6 +66,17 @@ def one_rule(evidence: Evidence) -> str | None:
     return f"{from_here.pop()} = {to_here.pop()}" if alike and len(from_here) == len(to_here) == 1 else None
 
 
+@once
+def shifted_port(evidence: Evidence) -> tuple[int, int] | None:
+    """The port that all nodes advertise, and the one at which those that are proven answer on the same hosts."""
+    pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, proven_lines(evidence))]
+    ports = {(one.port, other.port) for one, other in pairs}
+    advertised = {path.broker.port for path in evidence.paths}
+    if len(ports) != 1 or len(advertised) != 1 or any_reached_directly(evidence):
+        return None
+    return ports.pop() if all(one.host == other.host for one, other in pairs) else None
+
+
 def _sides(line: str) -> tuple[str, str]:
     one, _, other = line.partition(" = ")
     return one, other
@@ -85,7 +96,9 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return ()
     if one := one_rule(evidence):
         return (one,)
-    return known_line(evidence, path) or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
+    if (line := known_line(evidence, path)) or not (ports := shifted_port(evidence)):
+        return line or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
+    return (f"{path.broker.endpoint} = {bracketed(path.broker.host)}:{ports[1]}",)
 
 
 def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
@@ -94,11 +107,13 @@ def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
 
 
 def test_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The command that tests a rule for the nodes that it is not proven for."""
-    if not (one := one_rule(evidence)) or one not in rules:
-        return ()
-    proven = ", ".join(_sides(line)[0] for line in proven_lines(evidence))
-    return (f"the rule is proven at {proven}; test it at the other nodes: `brokernat doctor --map '{one}'`",)
+    """The command that tests a rule that follows from the proven ones."""
+    proven = proven_lines(evidence)
+    derived = [line for line in rules if line not in proven and not line.endswith(_TO_FILL_IN)]
+    ends = ", ".join(_sides(line)[0] for line in proven)
+    return tuple(
+        f"test the rule, which is proven at {ends} only: `brokernat doctor --map '{line}'`" for line in derived
+    )
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -126,6 +141,20 @@ def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
             leads = f"`{host}` resolves here to {', '.join(here)}"
             return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {shown}"
     return None
+
+
+def moved(evidence: Evidence, path: BrokerPath) -> str | None:
+    """What to correct if a node advertises an address and is proven at another one, in the network of nodes that are
+    reached where they advertise.
+    """
+    if path.rule or address(path.broker.host) is None:
+        return None
+    here = [each.broker.host for each in evidence.paths if each.answers and each.rule is None]
+    end = proven_end(evidence, path)
+    if end is None or not any(neighbours(end.rpartition(":")[0].strip("[]"), each) for each in here):
+        return None
+    had = f"node {path.broker.node_id} answers at {end}: if it has moved, correct its `advertised.listeners`, which has"
+    return f"{had} {path.broker.endpoint}"
 
 
 def proven_end(evidence: Evidence, path: BrokerPath) -> str | None:

@@ -41,7 +41,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             message, remedy = _of_another_node(probed, tls, shown)
             yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
-            remedy = Remedy(broker=(fix,))
+            remedy = Remedy(broker=(fix, *_advertise_its_name(probed, tls)))
             if probed.path is None:
                 remedy = _by_its_name(probed, tls).and_also([remedy])
             yield error(probed, f"the certificate does not contain `{name}`", seen, remedy=remedy)
@@ -54,6 +54,14 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield error(probed, message, seen, broker=letters, explains=False)
             else:
                 yield warning(probed, message, seen, broker=fix, explains=False)
+
+
+def _advertise_its_name(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, ...]:
+    """The other way for a node that advertises an address: a name of its certificate."""
+    names = [each for each in tls.names if address(each) is None and "." in each]
+    if probed.path is None or probed.path.rule or address(probed.host) is None or not names:
+        return ()
+    return (f"or advertise a name that the certificate of {probed.node} contains, such as `{names[0]}`",)
 
 
 def _node_of(tls: TlsHandshake, probed: ProbedEndpoint) -> int | None:

@@ -69,7 +69,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
     if not rule and (one := _one_place(probed, met)):
         return Remedy(broker=(one,), rules=lines)
     if not rule and (record := _record_of_another(probed, met)):
-        return Remedy((record,), rules=lines)
+        old = f"if `{probed.host}` is an old name, correct `advertised.listeners` of {probed.node}"
+        return Remedy((record,), (old,), lines)
     if not rule:
         own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
         forward = f"correct the forward at {end}: it leads to node {met.node_id}"

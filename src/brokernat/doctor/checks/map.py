@@ -178,12 +178,19 @@ def hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
             continue
         proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
         matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
-        # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot.
-        alike = path.rule.partition("=")[0] == rule.partition("=")[0]
+        # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot,
+        # and neither can a rule that leads several nodes to one endpoint.
+        led_alike = [each for each in evidence.paths if each.rule == path.rule and _same_end(each, path)]
+        several = sum(path_failure(each, evidence) is not None for each in led_alike) > 1
+        alike = several or path.rule.partition("=")[0] == rule.partition("=")[0]
         lost = failure.stage == "connect" or (failure.stage == "identity" and alike)
         if rule in proven or (matches and not proven and lost):
             return path
     return None
+
+
+def _same_end(one: BrokerPath, other: BrokerPath) -> bool:
+    return one.probe is not None and other.probe is not None and one.probe.endpoint == other.probe.endpoint
 
 
 _SHOWN = 3

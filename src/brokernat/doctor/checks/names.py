@@ -252,7 +252,7 @@ _SEVERAL = 2
 
 def _is_wrong(failure: Failure, probed: ProbedEndpoint) -> bool:
     """Whether the failure is at the line's address, and no other endpoint shows that the address may be right."""
-    if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions"):
+    if failure.doubt or failure.stage not in (*_ANOTHER, "connect", "versions") or probed.at_own_name:
         return False
     others = [each for each in probed_endpoints(probed.evidence) if each.probe.endpoint != probed.probe.endpoint]
     right_lines = [each for each in others if each.probe.hosts_entry is not None and each.failure is None]

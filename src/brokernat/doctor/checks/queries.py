@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
-from brokernat.doctor.broker_files.listeners import broker_listeners
+from brokernat.doctor.broker_files.listeners import node_listeners
 from brokernat.doctor.checks.advice import (
     any_reached_directly,
     balancer_advice,
@@ -20,9 +20,11 @@ from brokernat.doctor.checks.advice import (
     forward_advice,
     host_advice,
     known_line,
+    moved,
     proven_line,
     reached_listeners,
     route_advice,
+    shifted_port,
     stale_record,
     test_advice,
     unmapped_advice,
@@ -30,7 +32,6 @@ from brokernat.doctor.checks.advice import (
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import (
-    BrokerFile,
     BrokerPath,
     EndpointProbe,
     Evidence,
@@ -60,6 +61,11 @@ class ProbedEndpoint(Place):
     def node(self) -> str:
         """The expected node, as in `node 1`; `the broker` for a bootstrap server."""
         return "the broker" if self.path is None else f"node {self.path.broker.node_id}"
+
+    @property
+    def at_own_name(self) -> bool:
+        """Whether the host is this machine's own name, by the line that Debian writes for it."""
+        return (self.probe.hosts_entry or "").startswith("127.0.1.1 ")
 
     @property
     def strangers(self) -> dict[str, str]:
@@ -128,7 +134,9 @@ class ProbedEndpoint(Place):
             return Remedy(broker=(by_name,))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
-        return Remedy(broker=(*self._own_listener(), *([forward] if self.is_behind_gateway else ())), rules=right)
+        if self.is_behind_gateway:
+            return Remedy(broker=(forward, *self._own_listener()[:1]), rules=right)
+        return Remedy(broker=self._own_listener(), rules=right)
 
     @property
     def at_same_address(self) -> list[DialledNode]:
@@ -312,6 +320,9 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
             return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
+        if there := moved(evidence, path):
+            opened = f"if it is still there, open {path.broker.endpoint} for this machine"
+            return Remedy((*unmapped_advice(evidence, rules), *instead), (there, opened), rules)
         routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
         client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
         return Remedy(client, _node_advice(evidence, path), rules)
@@ -322,17 +333,23 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     dropped = dropped_advice(path.probe)
     tested, turns = test_advice(evidence, rules), balancer_advice(evidence, rules)
     client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
-    return Remedy(client, (*port_of_another(evidence, path), *(() if instead else (broker,))), rules)
+    own = port_of_another(evidence, path)
+    if not own and (ports := shifted_port(evidence)):
+        own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
+    return Remedy(client, (*own, *(() if instead else (broker,))), rules)
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """What to correct if the listener of the bootstrap servers advertises the port of another listener."""
     for probe in evidence.bootstraps if path.rule is None else ():
         told = {each.endpoint for each in probe.brokers or ()}
-        node = broker_listeners(BrokerFile("", tuple((name, value) for name, value in probe.settings if value)))
+        node = node_listeners(probe)
+        hosts = {each.name: each.host for each in node.advertised}
         for own in node.advertised:
             others = node.at_port_of(own) if own.endpoint in told and own.port == path.broker.port else []
-            if others:
+            # A port of another host is not the one of the other listener.
+            answers = path.probe is not None and path.probe.connected
+            if others and (answers or hosts.get(others[0].name) == own.host):
                 given = f"`advertised.listeners` gives listener {own.name} the port of listener {others[0].name}"
                 return (f"{given}: correct it",)
     return ()

@@ -11,6 +11,7 @@ from brokernat.doctor.checks.advice import (
     corrected,
     host_advice,
     known_line,
+    moved,
     one_rule,
     reached_listeners,
     route_advice,
@@ -112,10 +113,11 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         if path.rule is None and reason and not probed.probe.dns_error:
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
             remedy, of_name = remedy_for(evidence, path), _remedy_of_name(probed)
-            if _is_of_this_machine(probed.probe):
-                reason = f"{reason}, and is an address of this machine"
+            if _is_of_this_machine(probed.probe) or probed.at_own_name:
+                reason = f"{reason}, and is {'the name' if probed.at_own_name else 'an address'} of this machine"
                 named = f"correct `advertised.listeners` of {probed.node}: it names this machine"
                 remedy = Remedy(broker=(f"{named}; if {probed.node} runs here, start it",), rules=remedy.rules)
+                of_name = Remedy()
             client, broker = (*of_name.client, *remedy.client), (*remedy.broker, *of_name.broker)
             yield error(probed, reason, seen, remedy=replace(remedy, client=client, broker=broker))
 
@@ -263,7 +265,7 @@ def _has_wrong_rule_or_record(probed: ProbedEndpoint) -> bool:
     if path is None:
         return False
     if not path.rule:
-        return stale_record(evidence, path) is not None
+        return (stale_record(evidence, path) or moved(evidence, path)) is not None
     gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     # One gateway takes all the other rules.
     elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)

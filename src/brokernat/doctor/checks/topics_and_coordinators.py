@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import acl_line, unreachable
+from brokernat.doctor.checks.queries import acl_line, reached_from_here, unreachable
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure
@@ -81,6 +81,11 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
         has = counted(each.in_sync or 0, "in-sync replica")
         seen = f"replicas that are not in sync: on node {nodes}" if nodes else "all its replicas are in sync"
         start = f"start node {nodes}, or look in its log why its replica is behind"
+        if set(each.out_of_sync) <= reached_from_here(evidence):
+            start = (
+                f"node {nodes} runs, and its replica is behind: look in its log, and check that it reaches the other "
+            )
+            start += "brokers at their `inter.broker.listener.name`"
         yield error(
             f"topic {each.name}",
             f"a partition has {has}, and `min.insync.replicas` is {each.required}",

@@ -13,7 +13,7 @@ from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
-from brokernat.doctor.host_kinds import address
+from brokernat.doctor.host_kinds import address, is_loopback
 
 _REQUESTS: dict[Stage, str] = {
     "tls": "the TLS handshake",
@@ -101,6 +101,12 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             "protocol header, which Kafka does not know",
             "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
         )
+        if all(map(is_loopback, probed.probe.addresses)):
+            tunnel = (
+                f"if a tunnel or a forward listens at {probed.probe.endpoint} of this machine: check where its far "
+            )
+            tunnel += "end leads, and that the SSH server allows it (`PermitOpen`, `AllowTcpForwarding`)"
+            fix = (tunnel, *fix)
         if stage == "tls" and (by_name := probed.chosen_by_name):
             fix = (by_name,)
         elif probed.others_past(stage):

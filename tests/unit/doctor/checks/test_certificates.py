@@ -247,3 +247,14 @@ def test_one_unknown_authority_at_all_endpoints_may_be_a_proxy_that_inspects_tls
     found = diagnose(replace(WITHOUT_MAP, bootstraps=probes, paths=(), replicas=None)).findings
     clients = ["\n".join(each.remedy.client) for each in found if each.code == "BN403"]
     assert [("a proxy on the path inspects TLS" in each) for each in clients] == [told_of, told_of]
+
+
+@pytest.mark.parametrize(("names", "other"), [(("kafka-1.hq",), True), ((), False), (("10.0.0.9",), False)])
+def test_a_node_that_advertises_an_address_may_advertise_a_name_of_its_certificate(
+    names: tuple[str, ...], other: bool
+) -> None:
+    broker = Advertised(1, "10.0.0.5", 9093)
+    path = BrokerPath(broker, replace(GATEWAY, tls=TlsHandshake("name-mismatch", names)))
+    (found,) = (each for each in diagnose(replace(WITHOUT_MAP, paths=(path,))).findings if each.code == "BN402")
+    line = "or advertise a name that the certificate of node 1 contains, such as `kafka-1.hq`"
+    assert (line in found.remedy.broker) == other

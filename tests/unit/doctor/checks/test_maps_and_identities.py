@@ -389,6 +389,25 @@ def test_nodes_that_advertise_each_others_endpoints_are_no_forwards() -> None:
     assert first.remedy.broker[0] == "check `advertised.listeners` of node 1: it must name its own endpoint"
 
 
+@pytest.mark.parametrize("astray", [1, 2])
+def test_a_wide_rule_that_leads_several_nodes_to_one_endpoint_hides_the_right_rules(astray: int) -> None:
+    """If one node is astray, a gateway may choose by the TLS name, and lack the name of this node."""
+    wide, gateway = "*.hq.example:9092=172.10.1.40:9093", GATEWAY[1]
+    brokers = tuple(Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2, 3))
+    rules = tuple(f"{each.endpoint}={GATEWAY[each.node_id]}" for each in brokers)
+    met = [1 if n > 3 - astray else n for n in (1, 2, 3)]
+    paths = tuple(
+        BrokerPath(each, replace(reached(n, gateway), brokers=brokers), wide)
+        for each, n in zip(brokers, met, strict=True)
+    )
+    servers = (replace(reached(1, GATEWAY[1]), brokers=brokers),)
+    found = diagnose(replace(HEALTHY, bootstraps=servers, paths=paths, rules=(wide, *rules)))
+    assert cause(found) == ("BN607" if astray > 1 else "BN601")
+    advice = {line for each in found.findings if not each.because for line in each.remedy.client}
+    moved = f"put `{rules[2]}` before `{wide}`, or remove that one; the target of `{rules[2]}` was not tested"
+    assert (moved in advice) == (astray > 1)
+
+
 @pytest.mark.parametrize("stage", ["connect", "another node"])
 def test_a_rule_behind_a_wider_one_is_probably_meant_for_the_node_that_is_not_reached(stage: str) -> None:
     """No rule is proven for the node; if another node answers, its forward may be wrong as well."""
@@ -448,7 +467,7 @@ def test_a_name_with_the_address_of_another_node_is_corrected_in_dns() -> None:
         "correct the DNS record (or the hosts file): `kafka-2.hq.example` resolves here to 10.9.0.3, the address of "
         "node 3",
     )
-    assert other.remedy.broker == ()
+    assert other.remedy.broker == ("if `kafka-2.hq.example` is an old name, correct `advertised.listeners` of node 2",)
 
 
 def test_a_rule_of_a_network_that_is_too_narrow() -> None:

@@ -1011,3 +1011,25 @@ def test_a_cause_names_each_reason() -> None:
     found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(ends[0],), paths=paths))
     assert "it expired on 2021-01-01; its authority `other authority` is not trusted" in found.causes[0].sentence
     assert "renew the certificate of node 2" in advice(found)
+
+
+@pytest.mark.parametrize("place", ["127.0.9.14", "10.9.1.14"])
+def test_a_tunnel_that_accepts_and_closes_fails_at_its_far_end(place: str) -> None:
+    end = replace(at_third(versions=ApiVersions("closed")), addresses=(place,), attempts=(Attempt(place, "connected"),))
+    text = advice(diagnose(third(end)))
+    assert ("check where its far end leads, and that the SSH server allows it" in text) == (place == "127.0.9.14")
+
+
+def test_behind_a_gateway_the_forward_is_looked_at_first() -> None:
+    gateway = {"addresses": ("10.9.1.62",), "attempts": (Attempt("10.9.1.62", "connected"),)}
+    ends = [Advertised(n, f"lb-{n}.example", 7000 + n) for n in (1, 2, 3)]
+    probes = [replace(reached(n, end.endpoint), **gateway, tls=TlsHandshake("ok")) for n, end in enumerate(ends, 1)]
+    plain = replace(probed(ends[2].endpoint), **gateway, tls=TlsHandshake("not-tls", plain=True))
+    paths = tuple(BrokerPath(end, probe) for end, probe in zip(ends, (*probes[:2], plain), strict=True))
+    found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=tuple(probes[:1]), paths=paths))
+    assert causes(found) == ["BN315"]
+    (told,) = (each.remedy.broker for each in found.findings if each.code == "BN315")
+    assert [line.partition(" lb-3")[0] for line in told] == [
+        "check where the forward at",
+        "compare the listeners of node 3 with those of the other nodes (`listeners`, `advertised.listeners`):",
+    ]

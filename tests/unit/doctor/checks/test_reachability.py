@@ -424,3 +424,34 @@ def test_a_node_that_advertises_this_machines_own_address() -> None:
     assert found.remedy.broker == (
         "correct `advertised.listeners` of node 2: it names this machine; if node 2 runs here, start it",
     )
+
+
+@pytest.mark.parametrize("outcome", ["timeout", "refused"])
+def test_a_node_that_is_proven_at_another_address_of_the_network_has_moved(outcome: str) -> None:
+    """Whether or not packets to its former address are answered."""
+    now = reached(3, "192.168.1.99:9092")
+    former = at(BROKERS[2].host, outcome)
+    paths = (*WELL[:2], replace(WELL[2], probe=former))
+    found = diagnose(replace(DIRECT, bootstraps=(*DIRECT.bootstraps, now), paths=paths))
+    assert [each.code for each in found.causes] == ["BN302"]
+    (told,) = (each.remedy for each in found.findings if each.code == "BN302")
+    assert told.broker[0] == (
+        "node 3 answers at 192.168.1.99:9092: if it has moved, correct its `advertised.listeners`, which has "
+        "192.168.1.25:9092"
+    )
+    assert told.rules == ("192.168.1.25:9092 = 192.168.1.99:9092",)
+    # A gateway of another network is no new address of the node.
+    gateway = replace(DIRECT, bootstraps=(*DIRECT.bootstraps, reached(3, "172.10.1.40:9092")), paths=paths)
+    assert not any("has moved" in line for each in diagnose(gateway).findings for line in each.remedy.broker)
+
+
+def test_a_broker_that_advertises_the_name_of_this_machine() -> None:
+    broker = Advertised(1, "laptop-7", 9092)
+    probe = replace(refused("127.0.1.1:9092"), endpoint="laptop-7:9092", hosts_entry="127.0.1.1 laptop-7")
+    server = replace(reached(1, "10.9.1.60:9092"), brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, probe),), replicas=(1,)))
+    assert [each.code for each in found.causes] == ["BN302"]
+    (told,) = (each for each in found.findings if each.code == "BN302")
+    assert told.message == "127.0.1.1 refused the connection, and is the name of this machine"
+    assert told.remedy.broker[0].startswith("correct `advertised.listeners` of node 1: it names this machine")
+    assert not any("/etc/hosts" in line for line in told.remedy.client), "the line is the system's own"

@@ -80,6 +80,16 @@ def test_a_wrong_rule_for_a_network_is_corrected_by_the_right_one() -> None:
     assert sum(f"correct the rule `{wrong}`" in line for line in remedy(found).client) == 1
 
 
+def test_a_port_that_all_advertise_and_none_has() -> None:
+    ends = [(f"10.9.21.{n}", 9099) for n in (1, 2, 3)]
+    found = remedy(diagnose(advertising(ends, {1: "10.9.21.1:9098", 3: "10.9.21.3:9098"})))
+    assert found.rules == tuple(f"10.9.21.{n}:9099 = 10.9.21.{n}:9098" for n in (1, 2, 3))
+    assert any("--map '10.9.21.2:9099 = 10.9.21.2:9098'" in line for line in found.client), "it is not tested"
+    assert "`advertised.listeners` has port 9099, and these brokers answer at 9098: correct it" in found.broker
+    elsewhere = remedy(diagnose(advertising(ends, {1: "10.9.21.1:9098", 3: "10.9.21.3:9097"})))
+    assert elsewhere.rules[1].endswith("dialled from here")
+
+
 @pytest.mark.parametrize("nodes", [2, 3, 6])
 def test_lines_that_differ_in_the_node_only_are_one(nodes: int) -> None:
     findings = [
@@ -189,3 +199,11 @@ def test_a_listener_that_advertises_the_port_of_another_is_named_where_that_is_b
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=lost))
     given = "`advertised.listeners` gives listener OUTER the port of listener INTERNAL: correct it"
     assert given in remedy(found).broker
+    elsewhere = (
+        settings[0],
+        ("advertised.listeners", settings[1][1].replace("INTERNAL://192", "INTERNAL://10")),
+        settings[2],
+    )
+    server = replace(server, settings=elsewhere)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=lost))
+    assert given not in remedy(found).broker, "at the outer host, the port may lead to the outer listener"

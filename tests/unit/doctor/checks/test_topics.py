@@ -44,3 +44,11 @@ def test_each_missing_right_has_its_line() -> None:
 
 def test_topics_are_looked_at_only_where_one_is_named() -> None:
     assert {"BN508", "BN509"} <= {each.code for each in diagnose(HEALTHY).skipped}
+
+
+@pytest.mark.parametrize("behind", [(2,), (4,)], ids=["reached", "not reached"])
+def test_a_node_that_answers_is_not_to_be_started(behind: tuple[int, ...]) -> None:
+    seen = TopicSeen("audit", partitions=3, in_sync=1, required=2, out_of_sync=behind)
+    (finding,) = (each for each in diagnose(replace(HEALTHY, topics=(seen,))).findings if each.code == "BN511")
+    (line,) = finding.remedy.broker
+    assert line.startswith("node 2 runs, and its replica is behind: look" if behind == (2,) else "start node 4, or")
