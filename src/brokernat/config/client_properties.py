@@ -87,6 +87,10 @@ def instead_of(name: str, cutoff: float = 0.6) -> str | None:
     """The hint for a property that Kafka does not have; None if none is similar enough (`cutoff` as in difflib)."""
     if name in _OF_LIBRDKAFKA:
         return f"`{name}` is a property of librdkafka; write {_OF_LIBRDKAFKA[name]}"
+    prefix = next((name[: -len(own)] for own in sorted(NAMES, key=len, reverse=True) if name.endswith(f".{own}")), None)
+    if prefix:
+        # As in the files of Spring, Spark and Connect.
+        return f"write `{name.removeprefix(prefix)}`, without `{prefix}`"
     return did_you_mean(name, NAMES | LOGIN_NAMES, cutoff)
 
 

@@ -94,6 +94,8 @@ def test_names_of_all_three_clients_are_known() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
+        ("spring.kafka.properties.sasl.mechanism", "write `sasl.mechanism`, without `spring.kafka.properties.`"),
+        ("kafka.ssl.truststore.type", "write `ssl.truststore.type`, without `kafka.`"),
         ("sasl.mechanisms", "`sasl.mechanisms` is a property of librdkafka; write `sasl.mechanism`"),
         ("ssl.ca.location", "`ssl.ca.location` is a property of librdkafka; write `ssl.truststore.location` and"),
         ("ssl.truststore.locations", "did you mean `ssl.truststore.location`?"),

@@ -212,8 +212,7 @@ def forward_advice(evidence: Evidence) -> Iterator[str]:
 
 
 def _led(probes: Sequence[EndpointProbe]) -> str:
-    found = {probe.identity.node_id for probe in probes if probe.identity is not None}
-    nodes = sorted(node_id for node_id in found if node_id is not None)
+    nodes = sorted({probe.node_id for probe in probes if probe.node_id is not None})
     return f"node {', '.join(map(str, nodes))}" if nodes else "its own node"
 
 
@@ -267,7 +266,7 @@ def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     """Whether every broker answers at its own endpoint."""
     probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
     brokers = {broker for probe in probes for broker in probe.brokers or ()}
-    met = [(each.node_id, each.probe.identity.node_id) for each in ends if each.probe and each.probe.identity]
+    met = [(each.node_id, each.probe.node_id) for each in ends if each.probe]
     return all(node_id in (None, expected) for expected, node_id in met) and (
         len(ends) == len(probes) == len({each.endpoint for each in ends})
         and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}

@@ -243,7 +243,7 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _is_node(probe: EndpointProbe, node_id: int) -> bool:
     """Whether this node, and no other one, answered at the endpoint."""
-    return probe.identity is not None and probe.identity.node_id == node_id and not probe.identity.others
+    return probe.node_id == node_id and probe.identity is not None and not probe.identity.others
 
 
 @check(

@@ -228,7 +228,7 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
 def _exchange(probed: ProbedEndpoint) -> str | None:
     """What to exchange if this name's address leads to another node, and that node's name to this one."""
     nodes = dialled_nodes(probed.evidence)
-    met = {each.path.broker.node_id: each.probe.identity.node_id for each in nodes if each.probe.identity is not None}
+    met = {each.path.broker.node_id: each.probe.node_id for each in nodes}
     names = {each.path.broker.node_id: each.host for each in nodes}
     own = probed.path.broker.node_id if probed.path is not None else None
     other = met.get(own) if own is not None else None

@@ -13,6 +13,7 @@ from brokernat.doctor.checks.queries import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
+    is_of_own_versions,
     listener_of,
     nodes_of,
     probed_endpoints,
@@ -126,7 +127,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
     would break the other nodes.
     """
     for probed in probed_endpoints(evidence):
-        unlike = _unlike(probed.probe)
+        unlike = None if is_of_own_versions(evidence, probed.probe) else _unlike(probed.probe)
         if probed.path is None or probed.failure is None or unlike is None:
             continue
         stage, what = unlike

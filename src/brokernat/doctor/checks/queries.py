@@ -134,6 +134,10 @@ class ProbedEndpoint(Place):
             return Remedy(broker=(by_name,))
         if rule:
             return Remedy((corrected(self.path, right),), () if right else (forward,), right)
+        if right and len(self.evidence.paths) == 1:
+            there, had = right[0].rpartition(" = ")[2], self.path.broker.endpoint
+            own = f"{self.node} answers at {there}: correct its `advertised.listeners`, which has {had}"
+            return Remedy(broker=(own,), rules=right)
         if self.is_behind_gateway:
             return Remedy(broker=(forward, *self._own_listener()[:1]), rules=right)
         return Remedy(broker=self._own_listener(), rules=right)
@@ -150,7 +154,7 @@ class ProbedEndpoint(Place):
             each
             for each in self.at_same_address
             if each.failure is None and each.probe.tls is not None and each.probe.name != self.probe.name
-            if each.probe.identity is not None and each.probe.identity.node_id == each.path.broker.node_id
+            if each.probe.node_id == each.path.broker.node_id
         ]
 
     @property
@@ -184,6 +188,8 @@ class ProbedEndpoint(Place):
         if port := other_port(self.evidence, self.path):
             others = f"the other nodes advertise port {port} for this listener"
             return (f"correct `advertised.listeners` of {self.node}, which has {end}: {others}",)
+        if len(self.evidence.paths) == 1:
+            return (f"correct `advertised.listeners` of {self.node}, which has {end}, or the forward there",)
         compared = f"compare the listeners of {self.node} with those of the other nodes"
         # A NAT or a proxy on the path is not seen from here.
         between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {self.node}"
@@ -271,6 +277,12 @@ def unreachable(probe: EndpointProbe) -> str | None:
     if probe.connected or not probe.attempts:
         return None
     return ", ".join(f"{each.address} {_TRIED[each.outcome]}" for each in probe.attempts)
+
+
+def is_of_own_versions(evidence: Evidence, probe: EndpointProbe) -> bool:
+    """Whether the handshake fails by the TLS versions, and the client's configuration names its own."""
+    failed = probe.tls is not None and probe.tls.outcome == "failed"
+    return failed and "PROTOCOL" in getattr(probe.tls, "detail", "") and bool(evidence.tls_versions)
 
 
 def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | None:

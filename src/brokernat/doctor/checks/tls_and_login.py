@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import handshakes, port_of_another, probed_endpoints
+from brokernat.doctor.checks.queries import handshakes, is_of_own_versions, port_of_another, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
@@ -97,7 +97,7 @@ def handshake(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed, tls in handshakes(evidence):
         if tls.outcome == "failed":
             message, remedy = next((said for word, said in _HANDSHAKE.items() if word in tls.detail), _ELSE)
-            if "PROTOCOL" in tls.detail and evidence.tls_versions:
+            if is_of_own_versions(evidence, probed.probe):
                 message, remedy = _versions(message, evidence.tls_versions)
             elif by_name := probed.chosen_by_name:
                 remedy = Remedy(broker=(by_name,))

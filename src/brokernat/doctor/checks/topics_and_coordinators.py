@@ -182,7 +182,6 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
 def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:
     if path.probe is None:
         return "its endpoint cannot be dialled" if evidence.rules is None else "no rule of the address map matches it"
-    identity = path.probe.identity
-    if identity is not None and identity.node_id not in (None, path.broker.node_id):
-        return f"node {identity.node_id} answers there"
+    if path.probe.node_id not in (None, path.broker.node_id):
+        return f"node {path.probe.node_id} answers there"
     return unreachable(path.probe) or (failure.words if failure is not None else "it does not accept this client")

@@ -1033,3 +1033,28 @@ def test_behind_a_gateway_the_forward_is_looked_at_first() -> None:
         "check where the forward at",
         "compare the listeners of node 3 with those of the other nodes (`listeners`, `advertised.listeners`):",
     ]
+
+
+@pytest.mark.parametrize("own", [(), ("TLSv1.2",)])
+def test_the_clients_own_tls_versions_are_named_although_other_nodes_take_them(own: tuple[str, ...]) -> None:
+    fails = TlsHandshake("failed", detail="TLSV1_ALERT_PROTOCOL_VERSION")
+    secure = tuple(replace(path, probe=replace(path.probe, tls=TlsHandshake("ok"))) for path in WELL[:2])
+    paths = (*secure, replace(WELL[2], probe=at_third(tls=fails)))
+    servers = tuple(path.probe for path in secure if path.probe is not None)
+    evidence = replace(HEALTHY, security_protocol="SSL", bootstraps=servers, paths=paths, tls_versions=own)
+    found = diagnose(evidence)
+    assert causes(found) == (["BN407"] if own else ["BN315"])
+    assert ("set `ssl.enabled.protocols=TLSv1.2,TLSv1.3` in the client, or omit it" in advice(found)) == bool(own)
+
+
+def test_the_only_broker_has_no_others_to_compare_with() -> None:
+    there = {"addresses": ("127.0.0.1",), "attempts": (Attempt("127.0.0.1", "connected"),)}
+    redis = replace(refused("localhost:32771"), **there, speaks="ssh")
+    broker = Advertised(7, "localhost", 32771)
+    server = replace(reached(7, "localhost:32790"), **there, brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, redis),), replicas=(7,)))
+    assert causes(found) == ["BN104"]
+    lines = advice(found).splitlines()
+    assert "node 7 answers at localhost:32790: correct its `advertised.listeners`, which has localhost:32771" in lines
+    assert "localhost:32771 = localhost:32790" in lines
+    assert not any("other nodes" in line for line in lines)
