@@ -64,8 +64,9 @@ class ProbedEndpoint(Place):
 
     @property
     def at_own_name(self) -> bool:
-        """Whether the host is this machine's own name, by the line that Debian writes for it."""
-        return (self.probe.hosts_entry or "").startswith("127.0.1.1 ")
+        """Whether the host is this machine's own name, by the line that Debian writes: `127.0.1.1 [FQDN] NAME`."""
+        line = (self.probe.hosts_entry or "").split()
+        return line[:1] == ["127.0.1.1"] and "." not in line[-1]
 
     @property
     def strangers(self) -> dict[str, str]:

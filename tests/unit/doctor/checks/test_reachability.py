@@ -455,3 +455,7 @@ def test_a_broker_that_advertises_the_name_of_this_machine() -> None:
     assert told.message == "127.0.1.1 refused the connection, and is the name of this machine"
     assert told.remedy.broker[0].startswith("correct `advertised.listeners` of node 1: it names this machine")
     assert not any("/etc/hosts" in line for line in told.remedy.client), "the line is the system's own"
+    of_a_user = replace(probe, endpoint="kafka-1.hq.example:9092", hosts_entry="127.0.1.1 kafka-1.hq.example")
+    broker = Advertised(1, "kafka-1.hq.example", 9092)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, of_a_user),), replicas=(1,)))
+    assert [each.code for each in found.causes] == ["BN306"]
