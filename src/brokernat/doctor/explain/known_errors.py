@@ -43,6 +43,8 @@ _TROUBLE_JSON = re.compile(r'"(?:log\.)?(?:level|severity)(?:_?name)?": ?"(?i:wa
 _THREAD = re.compile(r"[\w.]+#\d")
 # What follows an error of a service of Amazon's; some are called like one of Kafka's.
 _OF_AWS = ") when calling the "
+# Confluent.Kafka may print the code before a reason, which says more.
+_CODE_OF_DOTNET, _REASON_OF_DOTNET = "Local_", "Reason ["
 _FRAME = re.compile(r"\s*at [\w.$/]+\(")
 # The characters that log layouts put after a logger's name; a stack frame has a method there.
 _AFTER_LOGGER = (")", ":", "]", " ", '"')
@@ -121,9 +123,12 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
 
 def _may_stand(text: str, line: str, at: int) -> bool:
     """Whether the text counts at this position: a package only as the logger of a warning or an error, not in a stack
-    frame or in the name of a thread; a logger not in the last line of a message, whose level is above.
+    frame or in the name of a thread; a logger not in the last line of a message, whose level is above; a code not beside
+    its reason.
     """
     if line.startswith(_OF_AWS, at + len(text)):
+        return False
+    if text.startswith(_CODE_OF_DOTNET) and _REASON_OF_DOTNET in line:
         return False
     if text.endswith(_AFTER_LOGGER[0]) and _END_OF_MESSAGE.fullmatch(line, 0, at):
         return False
@@ -193,7 +198,9 @@ def _spelled(name: str) -> Iterator[str]:
     """All spellings of a protocol error, or of an error of librdkafka's own."""
     fields, anybodys = tables("errors")[_SPELLINGS][name], tables("errors")[_ANYBODYS]
     if "local" in fields:
-        yield f"Local: {fields['local']}"
+        bare = "".join(word.capitalize() for word in name.split("_"))
+        # hw-kafka-client and Confluent.Kafka print the name behind a prefix.
+        yield from (f"Local: {fields['local']}", f"RdKafkaRespErr{bare}", f"Local_{bare}")
         yield from (f"ERR_{name}", f"code={name}", f"{name})", f"name {name}")
         return
     words = [word.capitalize() for word in name.split("_")]
@@ -219,9 +226,10 @@ def _spelled(name: str) -> Iterator[str]:
     yield f"Kafka::{camel}"
     if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
         yield name.lower()
-    # Rust, pykafka and kafka-node print the name alone.
+    # Rust, pykafka and kafka-node print the name alone, hw-kafka-client behind a prefix.
     for each in names:
         bare = "".join(word.capitalize() for word in each.split("_"))
+        yield f"RdKafkaRespErr{bare}"
         if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
             yield bare
     for each in (java, python):

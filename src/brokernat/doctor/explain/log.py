@@ -36,12 +36,15 @@ _PASTED = 30
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
-    r":[1-4]?9092\b| /(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
+    r":[1-4]?9092\b|[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b|"
+    r"\b[kK]affe\b|\bbrod_"
 )
+# ZooKeeper in the layout of Kafka's own loggers.
+_ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
     r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
+    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
     r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
     r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
 )
@@ -303,6 +306,8 @@ def _only_places(explained: ExplainedLine) -> bool:
 
 def _is_kafkas(it: _Occurrence) -> bool | None:
     """Whether a Kafka client wrote a borrowed text; None if the lines around it do not show it."""
+    if _ZOOKEEPER.search(it.text):
+        return True
     # Kafka lines above do not make a single line that any program may print a Kafka line.
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     # A kind may itself be about another program (ZooKeeper).
