@@ -123,8 +123,8 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
 
 def _may_stand(text: str, line: str, at: int) -> bool:
     """Whether the text counts at this position: a package only as the logger of a warning or an error, not in a stack
-    frame or in the name of a thread; a logger not in the last line of a message, whose level is above; a code not beside
-    its reason.
+    frame or in the name of a thread; a logger not in the last line of a message, whose level is above; a code not
+    beside its reason.
     """
     if line.startswith(_OF_AWS, at + len(text)):
         return False

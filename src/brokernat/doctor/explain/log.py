@@ -36,8 +36,8 @@ _PASTED = 30
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
-    r":[1-4]?9092\b|[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b|"
-    r"\b[kK]affe\b|\bbrod_"
+    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
+    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
 )
 # ZooKeeper in the layout of Kafka's own loggers.
 _ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
