@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from brokernat.doctor.checks.advice import own_address, proven_line, reached_listeners, unmapped_advice
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import node, place_of, probed_endpoints, remedy_for
+from brokernat.doctor.checks.places import node, place_of, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, network

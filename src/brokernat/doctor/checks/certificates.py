@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, handshakes, nodes_of
+from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_of
 from brokernat.doctor.checks.registry import check, error, warning
+from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Remedy
 from brokernat.doctor.host_kinds import address, dialable
@@ -89,7 +90,7 @@ def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> t
         if not set(each.probe.addresses).isdisjoint(probed.probe.addresses)
     )
     if not named or not (there or beside or not probed.is_behind_gateway):
-        mend = probed.mended_here()
+        mend = mended_here(probed)
         return message, Remedy(mend.client, (*mend.broker, lone), _presented_elsewhere(probed))
     leads = f"`{probed.host}` leads to {', '.join(there or probed.probe.addresses)}"
     line = probed.probe.hosts_entry

@@ -7,7 +7,7 @@ from itertools import combinations, starmap
 
 from brokernat.doctor.checks.advice import known_line, proven_line, working_listeners
 from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, path_failure, same_listener
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
@@ -17,6 +17,7 @@ from brokernat.doctor.checks.queries import (
     server_of,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 from brokernat.text import counted
@@ -89,7 +90,7 @@ def _instead(probed: ProbedEndpoint) -> Remedy:
             return Remedy((fix,), () if right else ("check where the forward to this node leads",), right)
         # A node that is dialled where it advertises needs no rule: its own endpoint is wrong.
         lines = proven_line if probed.is_behind_gateway else known_line
-        return Remedy(rules=lines(probed.evidence, probed.path), broker=probed.mended_here().broker)
+        return Remedy(rules=lines(probed.evidence, probed.path), broker=mended_here(probed).broker)
     servers: dict[str, list[str]] = {}
     for probe in probed.evidence.bootstraps:
         if probe.cluster_id:

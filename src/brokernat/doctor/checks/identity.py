@@ -8,7 +8,7 @@ from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, proven_line, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.map import HIDING, hiding_path
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     DialledNode,
     acl_line,
     dialled_nodes,
@@ -18,6 +18,7 @@ from brokernat.doctor.checks.queries import (
     sureness,
 )
 from brokernat.doctor.checks.registry import Need, check, error, warning
+from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback
@@ -178,7 +179,7 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         brokers = ", ".join(map(str, probed.probe.brokers or ()))
         rule = f"correct the rule `{probed.path.rule}`: it must lead to the listener of the bootstrap servers"
-        mended = probed.mended_here()
+        mended = mended_here(probed)
         remedy = Remedy((rule,), mended.broker) if probed.path.rule else mended
         told = {each.endpoint for each in probed.probe.brokers or ()}
         names = sorted({each.name for each in evidence.listeners if each.endpoint in told})

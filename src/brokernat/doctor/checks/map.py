@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, parse_rule
 from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from brokernat.doctor.checks.advice import proven_line
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
     every_probe,
     nearly_in,
     probed_endpoints,
-    remedy_for,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind, neighbours

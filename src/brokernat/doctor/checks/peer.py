@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from brokernat.doctor.checks.advice import stale_record
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
@@ -17,9 +17,9 @@ from brokernat.doctor.checks.queries import (
     listener_of,
     nodes_of,
     probed_endpoints,
-    record_remedy,
 )
 from brokernat.doctor.checks.registry import check, error, finding
+from brokernat.doctor.checks.remedies import mended_here, record_remedy
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 from brokernat.text import listed
@@ -50,7 +50,7 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         first = probed.probe.first_bytes
         seen: tuple[str, ...] = (f"first bytes: {_legible(first)}",) if first else ()
-        remedy, severity = probed.mended_here(), probed.severity
+        remedy, severity = mended_here(probed), probed.severity
         if probed.path is None:
             forward = "if a gateway listens here: check where its forward leads"
             if protocol == "HTTP":
@@ -101,7 +101,7 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy(("use the port of a listener that is not in `controller.listener.names`",))
             message = "a KRaft controller answers, which serves brokers but no clients"
             seen = ("its ApiVersions response has BrokerRegistration and no Metadata",)
-            remedy = remedy if probed.path is None else probed.mended_here()
+            remedy = remedy if probed.path is None else mended_here(probed)
             yield error(probed, message, seen, remedy=remedy, explains=[probed.failure, *_without_a_controller(probed)])
 
 
@@ -134,7 +134,7 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
-            remedy = probed.mended_here()
+            remedy = mended_here(probed)
             if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
                 enabled = f"if it is that listener, add {evidence.mechanism} to its `sasl.enabled.mechanisms`"
                 remedy = replace(remedy, broker=(*remedy.broker, enabled))
@@ -173,7 +173,7 @@ def _other_certificates(probed: ProbedEndpoint, what: str) -> Remedy:
     key = "ssl.client.auth" if what == _NO_CERTIFICATE else "ssl.truststore.location"
     setting = f"`listener.name.{name.lower() if name else 'LISTENER'}.{key}`"
     compare = f"compare {setting} of {probed.node} with that of the other nodes"
-    forward = probed.mended_here() if probed.is_behind_gateway else Remedy()
+    forward = mended_here(probed) if probed.is_behind_gateway else Remedy()
     return Remedy(forward.client, (compare, *forward.broker), forward.rules)
 
 

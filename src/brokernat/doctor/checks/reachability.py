@@ -18,7 +18,7 @@ from brokernat.doctor.checks.advice import (
     stale_record,
     test_advice,
 )
-from brokernat.doctor.checks.queries import (
+from brokernat.doctor.checks.places import (
     DialledNode,
     ProbedEndpoint,
     bootstrap_servers,
@@ -26,14 +26,11 @@ from brokernat.doctor.checks.queries import (
     every_probe,
     node,
     place_of,
-    port_of_another,
     probed_endpoints,
-    record_remedy,
-    remedy_for,
-    restart_advice,
     unreachable,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import is_loopback, neighbours

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import places, probed_endpoints
+from brokernat.doctor.checks.places import places, probed_endpoints
 from brokernat.doctor.checks.registry import check, finding, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Severity

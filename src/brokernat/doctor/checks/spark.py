@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.queries import reached_from_here
+from brokernat.doctor.checks.places import reached_from_here
 from brokernat.doctor.checks.registry import Need, check, error
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding

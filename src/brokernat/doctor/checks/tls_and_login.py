@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from brokernat.address import parse_rule
-from brokernat.doctor.checks.queries import handshakes, is_of_own_versions, port_of_another, probed_endpoints
+from brokernat.doctor.checks.places import handshakes, is_of_own_versions, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
+from brokernat.doctor.checks.remedies import port_of_another, unless_it_works_elsewhere
 from brokernat.doctor.evidence import Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address
@@ -41,7 +42,7 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
             if tls is None or tls.plain:
                 fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
             stage: Stage = "versions" if plain else "tls"
-            remedy = probed.unless_it_works_elsewhere(stage, Remedy((fix,)))
+            remedy = unless_it_works_elsewhere(probed, stage, Remedy((fix,)))
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
                 past_it = (
@@ -135,7 +136,7 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             offered = f"`sasl.mechanism` ({', '.join(mechanisms)})" if mechanisms else "`sasl.mechanism`"
             fix = f"give the client a login: `security.protocol: {protocol}`, {offered}, user name and password"
             message = "Kafka answers, and closes the connection of a client without a login"
-            remedy = probed.unless_it_works_elsewhere("metadata", Remedy((fix,)))
+            remedy = unless_it_works_elsewhere(probed, "metadata", Remedy((fix,)))
             yield error(
                 probed, message, remedy=remedy, confidence=Confidence.PROVEN if mechanisms else Confidence.LIKELY
             )
@@ -152,7 +153,7 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
             if not offered:
                 protocol = "PLAINTEXT" if probe.tls is None else "SSL"
                 fix = f"set `security.protocol: {protocol}`, or use the port of a listener with a login"
-            remedy = probed.unless_it_works_elsewhere("sasl", Remedy((fix,)))
+            remedy = unless_it_works_elsewhere(probed, "sasl", Remedy((fix,)))
             yield error(probed, message, (f"offered: {offered or 'none'}",), remedy=remedy)
         else:
             refused, given = "user name or password are rejected", "user name and password"

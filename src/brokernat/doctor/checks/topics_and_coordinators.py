@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.queries import acl_line, reached_from_here, unreachable
+from brokernat.doctor.checks.places import acl_line, reached_from_here, unreachable
 from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from brokernat.doctor.checks.queries import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
+from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity

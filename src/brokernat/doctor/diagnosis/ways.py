@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, stage_failure
-from brokernat.doctor.checks.queries import bootstrap, node, server_of
+from brokernat.doctor.checks.places import bootstrap, node, server_of
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Failure, Severity

@@ -1,0 +1,222 @@
+"""What to change at one endpoint: the smallest change first, nothing that would break endpoints that work; pure."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from brokernat.doctor.broker_files.listeners import node_listeners
+from brokernat.doctor.checks.advice import (
+    any_reached_directly,
+    balancer_advice,
+    corrected,
+    discover_advice,
+    dropped_advice,
+    forward_advice,
+    host_advice,
+    known_line,
+    moved,
+    proven_line,
+    reached_listeners,
+    route_advice,
+    shifted_port,
+    stale_record,
+    test_advice,
+    unmapped_advice,
+)
+from brokernat.doctor.checks.failures import once
+from brokernat.doctor.checks.places import (
+    ProbedEndpoint,
+    dialled_nodes,
+    node,
+    places,
+    server_of,
+    unreachable,
+    works_for_clients,
+)
+from brokernat.doctor.evidence import BrokerPath, Evidence, Stage
+from brokernat.doctor.finding import Remedy
+from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours
+
+
+def mended_here(probed: ProbedEndpoint) -> Remedy:
+    """The remedy for one faulty endpoint among working ones: it changes nothing that would break those."""
+    if probed.path is None:
+        return Remedy((f"remove {server_of(probed.probe)} from the bootstrap servers, or correct its host and port",))
+    end, rule, right = probed.probe.endpoint, probed.path.rule, probed.proven_elsewhere
+    forward = f"check where the forward at {end} leads: it must lead to {probed.node}, on the same listener as at the"
+    forward += " other nodes"
+    if by_name := probed.chosen_by_name:
+        return Remedy(broker=(by_name,))
+    if rule:
+        return Remedy((corrected(probed.path, right),), () if right else (forward,), right)
+    if right and len(probed.evidence.paths) == 1:
+        there, had = right[0].rpartition(" = ")[2], probed.path.broker.endpoint
+        own = f"{probed.node} answers at {there}: correct its `advertised.listeners`, which has {had}"
+        return Remedy(broker=(own,), rules=right)
+    if probed.is_behind_gateway:
+        return Remedy(broker=(forward, *_own_listener(probed)[:1]), rules=right)
+    return Remedy(broker=_own_listener(probed), rules=right)
+
+
+def _own_listener(probed: ProbedEndpoint) -> tuple[str, ...]:
+    """What to correct if a node advertises the endpoint itself, and clients dial it there."""
+    assert probed.path is not None  # noqa: S101
+    end = probed.path.broker.endpoint
+    if port := other_port(probed.evidence, probed.path):
+        others = f"the other nodes advertise port {port} for this listener"
+        return (f"correct `advertised.listeners` of {probed.node}, which has {end}: {others}",)
+    if len(probed.evidence.paths) == 1:
+        return (f"correct `advertised.listeners` of {probed.node}, which has {end}, or the forward there",)
+    compared = f"compare the listeners of {probed.node} with those of the other nodes"
+    # A NAT or a proxy on the path is not seen from here.
+    between = f"if a forward or a proxy is in between at {end}: correct its port, so that it leads to {probed.node}"
+    return (f"{compared} (`listeners`, `advertised.listeners`): {end} must be the same listener", between)
+
+
+def unless_it_works_elsewhere(probed: ProbedEndpoint, stage: Stage, remedy: Remedy) -> Remedy:
+    """The given change of the client's settings, unless they work at other nodes or bootstrap servers."""
+    if probed.others_past(stage):
+        return mended_here(probed)
+    if probed.path is None or not probed.bootstraps_past(stage):
+        return remedy
+    fix = f"keep `security.protocol: {probed.evidence.security_protocol}`, which the bootstrap servers accept"
+    if probed.probe.tls is not None:
+        fix += "; with rules, their certificate must contain the advertised names too"
+    own = "advertise the endpoints of the proxy of the bootstrap servers, on a separate listener"
+    return Remedy((fix,), (own,), proven_line(probed.evidence, probed.path))
+
+
+def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
+    """The remedy for an unreachable advertised endpoint, smallest change first; it names only probed endpoints.
+
+    A listener that works from here needs no map, and proven rules no route. If other nodes are reached at their
+    advertised endpoints, only the path to this one is faulty.
+    """
+    instead = reached_listeners(evidence)
+    # A map that lacks the rule of a node is to be completed.
+    if evidence.rules or not instead:
+        rules = proven_line(evidence, path)
+    else:
+        rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
+    if any_reached_directly(evidence):
+        if path.probe is not None and path.probe.dns_error:
+            known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
+            client = (*instead, known, *unmapped_advice(evidence, rules))
+            right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
+            return Remedy(client, (right,), rules)
+        if record := stale_record(evidence, path):
+            return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
+        if there := moved(evidence, path):
+            opened = f"if it is still there, open {path.broker.endpoint} for this machine"
+            return Remedy((*unmapped_advice(evidence, rules), *instead), (there, opened), rules)
+        routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
+        client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
+        return Remedy(client, _node_advice(evidence, path), rules)
+    another = "add a listener that advertises an endpoint that is reachable from here"
+    kind, broker = known_kind(path.broker.host) or ("", another)
+    routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
+    forwards = () if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
+    dropped = dropped_advice(path.probe)
+    tested, turns = test_advice(evidence, rules), balancer_advice(evidence, rules)
+    client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
+    own = port_of_another(evidence, path)
+    if not own and (ports := shifted_port(evidence)):
+        own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
+    return Remedy(client, (*own, *(() if instead else (broker,))), rules)
+
+
+def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """What to correct if the listener of the bootstrap servers advertises the port of another listener."""
+    for probe in evidence.bootstraps if path.rule is None else ():
+        told = {each.endpoint for each in probe.brokers or ()}
+        node = node_listeners(probe)
+        hosts = {each.name: each.host for each in node.advertised}
+        for own in node.advertised:
+            others = node.at_port_of(own) if own.endpoint in told and own.port == path.broker.port else []
+            # A port of another host is not the one of the other listener.
+            answers = path.probe is not None and path.probe.connected
+            if others and (answers or hosts.get(others[0].name) == own.host):
+                given = f"`advertised.listeners` gives listener {own.name} the port of listener {others[0].name}"
+                return (f"{given}: correct it",)
+    return ()
+
+
+@once
+def _all_lines_known(evidence: Evidence) -> bool:
+    """Whether the evidence proves a rule for every node that accepts no connection at its advertised endpoint."""
+    lost = [each for each in evidence.paths if each.rule is None and each.probe is not None and unreachable(each.probe)]
+    return all(known_line(evidence, each) for each in lost)
+
+
+def _near_name(evidence: Evidence, path: BrokerPath) -> str:
+    """A name of the node on another listener, of which the advertised one may be a typo."""
+    others = {
+        host: each.name
+        for each in evidence.listeners
+        if each.node_id == path.broker.node_id and (host := each.endpoint.rpartition(":")[0]) != path.broker.host
+    }
+    alike = get_close_matches(path.broker.host, others, n=1, cutoff=_ALIKE)
+    return f": its listener {others[alike[0]]} advertises `{alike[0]}`" if alike else ""
+
+
+def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The brokers' side for a node that accepts no connection, if other nodes do. Without a route it is not known
+    whether the node runs.
+    """
+    attempts = path.probe.attempts if path.probe is not None else ()
+    if path.probe is not None and path.probe.connected:
+        return ()
+    if attempts and all(each.outcome == "unreachable" for each in attempts):
+        return host_advice(path.probe)
+    failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
+    if failing > _FEW:
+        return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
+    runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
+    if path.broker.node_id in evidence.in_sync:
+        runs = f"node {path.broker.node_id} is an in-sync replica, so it runs unless it has just stopped: check that a "
+        runs += f"listener or a forward is at {path.broker.endpoint}, and that no firewall rejects connections to it"
+    if port := other_port(evidence, path):
+        typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
+        return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)
+    others = [each.broker.host for each in evidence.paths if each.answers and each.rule is None]
+    if address(path.broker.host) and all(address(each) and not neighbours(each, path.broker.host) for each in others):
+        own = f"`advertised.listeners` of node {path.broker.node_id} has {path.broker.host}, an address of another"
+        return (f"{own} network than those of the other nodes: correct it if it is wrong", runs)
+    return (runs,)
+
+
+def other_port(evidence: Evidence, path: BrokerPath) -> int | None:
+    """The port that all other nodes advertise for this listener, None if they differ or it is that of this node."""
+    others = [each.broker for each in evidence.paths if each.broker.node_id != path.broker.node_id]
+    ports = {each.port for each in others}
+    alone = len(others) > 1 and len(ports) == 1 and path.broker.port not in ports
+    return ports.pop() if alone else None
+
+
+def record_remedy(probed: ProbedEndpoint) -> Remedy:
+    """What to change if the advertised name of a node has a wrong address on this machine; nothing if that is known."""
+    path, line, places = probed.path, probed.probe.hosts_entry, ", ".join(probed.probe.addresses)
+    if path is None or path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return Remedy()
+    if line is not None:
+        return Remedy((f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",))
+    if stale_record(probed.evidence, path):
+        return Remedy()
+    leads = f"`{probed.host}` resolves here to {places}"
+    return Remedy(broker=(f"{leads}: if {probed.node} is not at that address, correct the DNS record",))
+
+
+def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """Advice for the only node that fails, if it refuses connections as during a restart."""
+    attempts = path.probe.attempts if path.probe is not None else ()
+    refused = bool(attempts) and all(each.outcome == "refused" and not each.icmp for each in attempts)
+    others = [each for each in places(evidence) if each.subject != node(path)]
+    if not refused or is_loopback(path.broker.host) or not all(map(works_for_clients, others)):
+        return ()
+    return (f"if node {path.broker.node_id} is just restarting, run the doctor again",)
+
+
+# Above this many nodes, one line for each node does not help.
+_FEW = 3
+# How much of two names must be equal, so that one may be a typo of the other.
+_ALIKE = 0.85
