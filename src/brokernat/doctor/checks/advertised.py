@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from brokernat.doctor.checks.advice import own_address, proven_line, reached_listeners, unmapped_advice
+from brokernat.doctor.checks.advice import own_address, reached_listeners
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.places import node, place_of, probed_endpoints
+from brokernat.doctor.checks.proven_rules import proven_line, unmapped_advice
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence

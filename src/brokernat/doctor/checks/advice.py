@@ -1,131 +1,21 @@
-"""What the evidence alone allows to advise: proven rules, listeners that work, DNS records, and what lies between this
-machine and an address that it has no route to, by the ICMP messages that came back; pure.
+"""What the evidence alone allows to advise: listeners that work, DNS records, nodes that moved, and what lies between
+this machine and an address that it has no route to, by the ICMP messages that came back; pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from ipaddress import ip_address
 
-from brokernat.address import Endpoint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
+from brokernat.doctor.checks.proven_rules import any_reached_directly, proven_lines
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.host_kinds import address, dialable, is_link_local, is_loopback, neighbours, network
+from brokernat.doctor.host_kinds import address, is_link_local, is_loopback, neighbours, network
 from brokernat.text import listed
 
 _FEW, _FEW_LISTENERS = 3, 2
-_TO_FILL_IN = "HOST:PORT that can be dialled from here"
-_DISCOVER = (
-    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
-    "the ports of a gateway"
-)
-_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
-
-
-@once
-def proven_lines(evidence: Evidence) -> tuple[str, ...]:
-    """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
-
-    There is no rule for a node that answers at several bootstrap servers, for a server at which several nodes answer,
-    or if the servers are of several clusters, which may advertise the same endpoints.
-    """
-    if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
-        return ()
-    reached: dict[int, set[str]] = {}
-    lines: dict[int, str] = {}
-    for probe in evidence.bootstraps:
-        identity = probe.identity
-        if identity is None or identity.node_id is None or identity.others or identity.strangers:
-            continue
-        own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
-        # A broker may advertise any text, and users copy this line.
-        alone = own is not None and sum(each.endpoint == own.endpoint for each in probe.brokers or ()) == 1
-        if own is not None and alone and dialable(own.host, own.port):
-            reached.setdefault(identity.node_id, set()).add(probe.endpoint)
-            lines[identity.node_id] = f"{own.endpoint} = {probe.endpoint}"
-    return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
-
-
-@once
-def one_rule(evidence: Evidence) -> str | None:
-    """One rule for all nodes that every proven line follows, if there are nodes without one: a host for the one host
-    that all advertise, or a network for their network. It is not tested at these nodes.
-    """
-    pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, proven_lines(evidence))]
-    told_all = len(pairs) == len(evidence.paths) or any_reached_directly(evidence)
-    if not pairs or told_all or any(one.port != other.port for one, other in pairs):
-        return None
-    hosts, targets = {path.broker.host for path in evidence.paths}, {other.host for _, other in pairs}
-    if len(hosts) == len(targets) == 1:
-        return f"{pairs[0][0].host} = {targets.pop()}"
-    if len(pairs) == 1 or not all(map(address, hosts | targets)):
-        return None
-    from_here, to_here = ({network(each, small=True) for each in side} for side in (hosts, targets))
-    alike = all(_number(one.host) == _number(other.host) for one, other in pairs)
-    return f"{from_here.pop()} = {to_here.pop()}" if alike and len(from_here) == len(to_here) == 1 else None
-
-
-@once
-def shifted_port(evidence: Evidence) -> tuple[int, int] | None:
-    """The port that all nodes advertise, and the one at which those that are proven answer on the same hosts."""
-    pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, proven_lines(evidence))]
-    ports = {(one.port, other.port) for one, other in pairs}
-    advertised = {path.broker.port for path in evidence.paths}
-    if len(ports) != 1 or len(advertised) != 1 or any_reached_directly(evidence):
-        return None
-    return ports.pop() if all(one.host == other.host for one, other in pairs) else None
-
-
-def _sides(line: str) -> tuple[str, str]:
-    one, _, other = line.partition(" = ")
-    return one, other
-
-
-def _number(host: str) -> int:
-    """The number of an address in its small network."""
-    return int(ip_address(host)) - int(network(host, small=True).network_address)
-
-
-def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
-
-    No rule can distinguish these.
-    """
-    if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
-        return ()
-    if one := one_rule(evidence):
-        return (one,)
-    if (line := known_line(evidence, path)) or not (ports := shifted_port(evidence)):
-        return line or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
-    return (f"{path.broker.endpoint} = {bracketed(path.broker.host)}:{ports[1]}",)
-
-
-def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
-    """The command that finds what a line leaves to fill in."""
-    return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
-
-
-def test_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The command that tests a rule that follows from the proven ones."""
-    proven = proven_lines(evidence)
-    derived = [line for line in rules if line not in proven and not line.endswith(_TO_FILL_IN)]
-    ends = ", ".join(_sides(line)[0] for line in proven)
-    return tuple(
-        f"test the rule, which is proven at {ends} only: `brokernat doctor --map '{line}'`" for line in derived
-    )
-
-
-def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, if the evidence proves it."""
-    return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
-
-
-def corrected(path: BrokerPath, right: Sequence[str]) -> str:
-    """How to correct the rule of a node, and where its right rule belongs if a wider one leads elsewhere."""
-    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
-    before = ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
-    return f"correct the rule `{path.rule}`{before}"
+_FEWEST = 2
+"""So many other nodes show what is usual."""
 
 
 def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
@@ -155,6 +45,15 @@ def moved(evidence: Evidence, path: BrokerPath) -> str | None:
         return None
     had = f"node {path.broker.node_id} answers at {end}: if it has moved, correct its `advertised.listeners`, which has"
     return f"{had} {path.broker.endpoint}"
+
+
+def odd_address(evidence: Evidence, path: BrokerPath) -> str | None:
+    """What to correct if one node advertises an address, and all others advertise names."""
+    others = [each.broker.host for each in evidence.paths if each.broker.node_id != path.broker.node_id]
+    if path.rule or len(others) < _FEWEST or address(path.broker.host) is None or any(map(address, others)):
+        return None
+    odd = f"node {path.broker.node_id} advertises the address {path.broker.host}, and the others names such as "
+    return f"{odd}`{others[0]}`: correct its `advertised.listeners`; if a proxy gives these names, it lacks this node"
 
 
 def proven_end(evidence: Evidence, path: BrokerPath) -> str | None:
@@ -189,17 +88,6 @@ def _place_of(probe: EndpointProbe, path: BrokerPath) -> str | None:
     met = probe.identity
     proven = met is not None and met.node_id == path.broker.node_id and not met.others
     return probe.addresses[0] if proven and len(probe.addresses) == 1 else None
-
-
-def any_reached_directly(evidence: Evidence) -> bool:
-    """Whether clients reach a node at its advertised endpoint, without a rule."""
-    return any(each.answers and each.rule is None for each in evidence.paths)
-
-
-def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
-    first_map = bool(rules) and not evidence.rules
-    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
 
 
 def forward_advice(evidence: Evidence) -> Iterator[str]:
@@ -327,8 +215,7 @@ def _route_line(evidence: Evidence, lost: Attempt) -> str:
 
 
 def _attempts(evidence: Evidence) -> Iterator[Attempt]:
-    probes = (*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None))
-    return (each for probe in probes for each in probe.attempts)
+    return (each for probe in evidence.probes for each in probe.attempts)
 
 
 def _way(lost: Attempt) -> tuple[object, str, str]:
@@ -351,5 +238,6 @@ def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], lis
 
 @once
 def _networks_met(evidence: Evidence) -> set[object]:
-    """The networks of addresses at which another machine answers."""
-    return {_network(each.address) for each in _attempts(evidence) if each.answered}
+    """The networks of addresses at which another machine answers; a program of another protocol does not count."""
+    probes = [probe for probe in evidence.probes if probe.protocol in ("", "TLS")]
+    return {_network(each.address) for probe in probes for each in probe.attempts if each.answered}

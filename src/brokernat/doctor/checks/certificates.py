@@ -45,6 +45,9 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
             remedy = Remedy(broker=(fix, *_advertise_its_name(probed, tls)))
             if probed.path is None:
                 remedy = _by_its_name(probed, tls).and_also([remedy])
+            elif any(each.probe.name == name for each in probed.others_past("tls")):
+                # Other nodes have certificates of this name, behind other ports.
+                remedy = mended_here(probed).and_also([Remedy(broker=(f"if {probed.node} itself presents it: {fix}",))])
             yield error(probed, f"the certificate does not contain `{name}`", seen, remedy=remedy)
         for clients in (each.clients for each in tls.objections if each.outcome == "name-mismatch"):
             who = " and ".join(_CALLED[each] for each in clients)

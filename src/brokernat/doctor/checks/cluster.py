@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 
-from brokernat.doctor.checks.advice import known_line, proven_line, working_listeners
+from brokernat.doctor.checks.advice import working_listeners
 from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, path_failure, same_listener
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
@@ -16,6 +16,7 @@ from brokernat.doctor.checks.places import (
     probed_endpoints,
     server_of,
 )
+from brokernat.doctor.checks.proven_rules import known_line, proven_line
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -269,7 +270,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         for probed in bootstrap_servers(evidence)
         if probed.failure is not None and probed.failure.stage in ("connect", "versions", "metadata")
     ]
-    down = _down(evidence, first)
+    down, home = _down(evidence, first), first.cluster_id
     silent = [each for each in dead if each.words == "no response"]
     # If one bootstrap server does not answer and one broker is down, they are probably the same node.
     hung = silent[0] if len(silent) == len(dead) == len(down) == 1 else None
@@ -277,6 +278,11 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
         under_min_isr = [each.name for each in evidence.topics if each.under_min_isr and node_id in each.out_of_sync]
+        start = f"start node {node_id}; its log shows why it stopped"
+        if elsewhere := [each for each in evidence.bootstraps if each.node_id == node_id and each.cluster_id != home]:
+            end, other = elsewhere[0].endpoint, elsewhere[0].cluster_id
+            start = f"node {node_id} at {end} is of cluster {other}: if it is the missing one, it was formatted anew "
+            start += f"(`meta.properties`): format it with the cluster id {home}"
         yield finding(
             Severity.ERROR if any(each.wanted for each in held) or failures or under_min_isr else Severity.WARNING,
             f"node {node_id}",
@@ -286,7 +292,7 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
                 *(f"topic {name} has too few in-sync replicas without it" for name in under_min_isr),
             ),
-            broker=f"start node {node_id}; its log shows why it stopped"
+            broker=start
             if hung is None
             else f"check what node {node_id} waits for (its log, a thread dump, its disk), then start it again",
             explains=[*(dead if len(dead) == len(down) == 1 and (hung or not held) else ()), *failures],

@@ -91,7 +91,7 @@ def renumbered(evidence: Evidence) -> int | None:
     All proven node ids then differ by the same number, and no broker's answer holds any of these ids. Wrong forwards
     lead to known nodes or to another cluster instead.
     """
-    probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
+    probes = evidence.probes
     own = {
         path.broker.node_id: path.probe.identity.node_id
         for path in evidence.paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
@@ -206,7 +206,7 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     (`kafka-configs.sh`) overrides it, or the file belongs to another cluster.
     Remedy: find out which of the two is correct; a broker reads its file only at its start.
     """
-    probes = [*evidence.bootstraps, *(path.probe for path in evidence.paths if path.probe is not None)]
+    probes = evidence.probes
     seen = set[int]().union(*(probe.node_ids for probe in probes))
     brokers = serving(evidence)
     for broker in brokers:
@@ -222,7 +222,7 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
         yield info(f"cluster {evidence.cluster}", message)
 
 
-def _differences(broker: BrokerListeners, probes: list[EndpointProbe], seen: set[int]) -> Iterator[str]:
+def _differences(broker: BrokerListeners, probes: Sequence[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
         yield f"metadata does not list node {broker.node_id}"
     in_file = {each.endpoint.lower() for each in broker.advertised if each.host}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.address.host import bracketed
-from brokernat.doctor.checks.advice import proven_end, proven_line, stale_record
+from brokernat.doctor.checks.advice import proven_end, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.map import HIDING, hiding_path
 from brokernat.doctor.checks.places import (
@@ -17,6 +17,7 @@ from brokernat.doctor.checks.places import (
     only_named_by,
     sureness,
 )
+from brokernat.doctor.checks.proven_rules import proven_line
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Identity
@@ -69,6 +70,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
         return Remedy((record,), rules=lines)
     if not rule and (one := _one_place(probed, met)):
         return Remedy(broker=(one,), rules=lines)
+    if not rule and (one := _all_lead_to_one(probed, met)):
+        return Remedy(broker=(one,))
     if not rule and (record := _record_of_another(probed, met)):
         old = f"if `{probed.host}` is an old name, correct `advertised.listeners` of {probed.node}"
         return Remedy((record,), (old,), lines)
@@ -79,7 +82,8 @@ def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Re
             return Remedy(broker=(forward, own), rules=lines)
         return Remedy(broker=(own, f"if a gateway is in between, {forward}"), rules=lines)
     if len(sharing) == 1 and not advertised:
-        return Remedy(broker=("correct the forward to this node",), rules=lines)
+        named = f", or the DNS record of `{probed.host}`" if address(probed.host) is None else ""
+        return Remedy(broker=(f"correct the forward to this node{named}",), rules=lines)
     others = ", ".join(f"node {each.broker.node_id}" for each in sharing if each is not probed.path)
     shared = f"{end} is the target of the rule for {others} too, and each node needs an endpoint of its own"
     fix = f"correct the rule `{rule}`: {'it leads to an advertised endpoint' if advertised else shared}"
@@ -101,6 +105,15 @@ def _one_place(probed: DialledNode, met: Identity) -> str | None:
         return None
     leads = f"the names of {nodes_of(alike)} all resolve to {place[0]}, and port {probed.probe.port} there leads to"
     return f"{leads} node {met.node_id}: each node needs an address or a port of its own, which it advertises"
+
+
+def _all_lead_to_one(probed: DialledNode, met: Identity) -> str | None:
+    """What to change if one node answers for all."""
+    nodes = dialled_nodes(probed.evidence)
+    if len(nodes) < _FEWEST or {each.probe.node_id for each in nodes} != {met.node_id}:
+        return None
+    leads = f"every advertised endpoint leads to node {met.node_id}: the gateway or balancer there must forward each"
+    return f"{leads} to its own broker (no shared backend, no affinity by the client's address)"
 
 
 def _record_of_another(probed: DialledNode, met: Identity) -> str | None:

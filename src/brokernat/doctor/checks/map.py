@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from ipaddress import ip_address
 
 from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, parse_rule
-from brokernat.doctor.checks.advice import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
@@ -19,6 +18,7 @@ from brokernat.doctor.checks.places import (
     probed_endpoints,
     server_of,
 )
+from brokernat.doctor.checks.proven_rules import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity

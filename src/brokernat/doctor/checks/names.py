@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from brokernat.doctor.checks.advice import proven_line
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
@@ -14,6 +13,7 @@ from brokernat.doctor.checks.places import (
     nearly_in,
     probed_endpoints,
 )
+from brokernat.doctor.checks.proven_rules import proven_line
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import Evidence

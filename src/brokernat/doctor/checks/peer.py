@@ -22,6 +22,7 @@ from brokernat.doctor.checks.registry import check, error, finding
 from brokernat.doctor.checks.remedies import mended_here, record_remedy
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
+from brokernat.doctor.host_kinds import address
 from brokernat.text import listed
 
 
@@ -68,7 +69,9 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         elif is_named and (one := _one_device(probed)):
             remedy = Remedy((one,)).and_also([remedy])
         elif is_named:
-            remedy = record_remedy(probed).and_also([remedy])
+            own = f"if {probed.host} is not {probed.node}'s address any more, correct its `advertised.listeners`"
+            moved = Remedy(broker=(own,) if address(probed.host) is not None and not probed.path.rule else ())
+            remedy = record_remedy(probed).and_also([moved, remedy])
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 
 from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
-from brokernat.doctor.checks.advice import (
-    known_line,
-)
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
+from brokernat.doctor.checks.proven_rules import known_line
 from brokernat.doctor.checks.registry import Place
 from brokernat.doctor.evidence import (
     BrokerPath,

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import IPv4Network, IPv6Network
 
 from brokernat.doctor.checks.advice import (
-    any_reached_directly,
-    corrected,
     host_advice,
-    known_line,
     moved,
-    one_rule,
+    odd_address,
     reached_listeners,
     route_advice,
     stale_record,
-    test_advice,
 )
 from brokernat.doctor.checks.places import (
     DialledNode,
@@ -29,11 +26,12 @@ from brokernat.doctor.checks.places import (
     probed_endpoints,
     unreachable,
 )
+from brokernat.doctor.checks.proven_rules import any_reached_directly, corrected, derived_line, known_line, test_advice
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import is_loopback, neighbours
+from brokernat.doctor.host_kinds import address, is_loopback, neighbours, network
 from brokernat.text import listed
 
 
@@ -126,11 +124,13 @@ def _is_of_this_machine(probe: EndpointProbe) -> bool:
 
 
 def _of_another_machine(probed: DialledNode) -> str | None:
-    """What answers at an address that is another machine's here: the node is proven elsewhere, and no node is reached
-    at its advertised endpoint.
+    """What answers at an address that is another machine's here: the node is proven elsewhere, or other nodes of its
+    network accept no connection; and no node is reached at its advertised endpoint.
     """
     protocol, here = probed.probe.protocol, any_reached_directly(probed.evidence) or is_loopback(probed.host)
-    if protocol in ("", "TLS") or here or not probed.proven_elsewhere:
+    beside = (each for each in dialled_nodes(probed.evidence) if neighbours(each.host, probed.host, small=True))
+    away = bool(probed.proven_elsewhere) or any(unreachable(each.probe) for each in beside)
+    if protocol in ("", "TLS") or here or not away:
         return None
     return f"a machine that is no broker answers there ({protocol})"
 
@@ -179,8 +179,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in dialled_nodes(evidence):
         path, reason = probed.path, unreachable(probed.probe)
         if path.rule and reason:
-            one = one_rule(evidence)
-            right = (one,) if one else known_line(evidence, path)
+            right = derived_line(evidence, path)
             if _nothing_listens(probed.probe):
                 message = f"the rule leads to {probed.probe.endpoint}, and nothing listens at that port of this machine"
                 remedy = Remedy(tuple(_start_it(probed)), rules=right)
@@ -262,7 +261,7 @@ def _has_wrong_rule_or_record(probed: ProbedEndpoint) -> bool:
     if path is None:
         return False
     if not path.rule:
-        return (stale_record(evidence, path) or moved(evidence, path)) is not None
+        return any(found(evidence, path) for found in (stale_record, moved, odd_address))
     gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     # One gateway takes all the other rules.
     elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)
@@ -280,6 +279,11 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     if on_host:
         message = "packets get no answer, and other endpoints of its host answer"
         seen.append(f"answers on the same host: {shown}")
+    elif beside and (silent := _silent_network(probed)):
+        message = f"packets get no answer, nor do others into its network {silent}"
+        get = f"`ip route get {attempts[0].address}`"
+        way = f"check the route, VPN or link to {silent} ({get}), and the firewalls on the path"
+        remedy = Remedy((way,)).and_also([remedy])
     elif beside:
         message = "packets get no answer, and other hosts of its network answer: its host may be off"
         seen.append(f"answers in the same network: {shown}")
@@ -289,6 +293,23 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     else:
         return
     yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+def _silent_network(probed: ProbedEndpoint) -> str | None:
+    """The small network of this endpoint, if several nodes are in it, and nothing in it answers."""
+    (own, *_) = probed.probe.attempts
+    if address(own.address) is None:
+        return None
+    within = network(own.address, small=True)
+    nodes = {
+        each.node for each in dialled_nodes(probed.evidence) if _is_in(next(iter(each.probe.addresses), ""), within)
+    }
+    met = [each for probe in every_probe(probed.evidence) for each in probe.attempts if _is_in(each.address, within)]
+    return str(within) if len(nodes) > 1 and not any(each.answered for each in met) else None
+
+
+def _is_in(place: str, within: IPv4Network | IPv6Network) -> bool:
+    return address(place) is not None and network(place, small=True) == within
 
 
 def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:

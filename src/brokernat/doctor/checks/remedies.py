@@ -6,22 +6,15 @@ from difflib import get_close_matches
 
 from brokernat.doctor.broker_files.listeners import node_listeners
 from brokernat.doctor.checks.advice import (
-    any_reached_directly,
     balancer_advice,
-    corrected,
-    discover_advice,
     dropped_advice,
     forward_advice,
     host_advice,
-    known_line,
     moved,
-    proven_line,
+    odd_address,
     reached_listeners,
     route_advice,
-    shifted_port,
     stale_record,
-    test_advice,
-    unmapped_advice,
 )
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
@@ -32,6 +25,17 @@ from brokernat.doctor.checks.places import (
     server_of,
     unreachable,
     works_for_clients,
+)
+from brokernat.doctor.checks.proven_rules import (
+    any_reached_directly,
+    corrected,
+    discover_advice,
+    has_own_hosts,
+    known_line,
+    proven_line,
+    shifted_port,
+    test_advice,
+    unmapped_advice,
 )
 from brokernat.doctor.evidence import BrokerPath, Evidence, Stage
 from brokernat.doctor.finding import Remedy
@@ -49,7 +53,8 @@ def mended_here(probed: ProbedEndpoint) -> Remedy:
         return Remedy(broker=(by_name,))
     if rule:
         return Remedy((corrected(probed.path, right),), () if right else (forward,), right)
-    if right and len(probed.evidence.paths) == 1:
+    of_another_cluster = probed.failure is not None and probed.failure.stage == "cluster"
+    if right and (of_another_cluster or len(probed.evidence.paths) == 1):
         there, had = right[0].rpartition(" = ")[2], probed.path.broker.endpoint
         own = f"{probed.node} answers at {there}: correct its `advertised.listeners`, which has {had}"
         return Remedy(broker=(own,), rules=right)
@@ -106,8 +111,8 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
             return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
-        if there := moved(evidence, path):
-            opened = f"if it is still there, open {path.broker.endpoint} for this machine"
+        if there := moved(evidence, path) or odd_address(evidence, path):
+            opened = f"if {path.broker.endpoint} is right, open it for this machine"
             return Remedy((*unmapped_advice(evidence, rules), *instead), (there, opened), rules)
         routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
         client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
@@ -120,7 +125,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     tested, turns = test_advice(evidence, rules), balancer_advice(evidence, rules)
     client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
     own = port_of_another(evidence, path)
-    if not own and (ports := shifted_port(evidence)):
+    if not own and has_own_hosts(evidence) and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
     return Remedy(client, (*own, *(() if instead else (broker,))), rules)
 
@@ -134,7 +139,7 @@ def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         for own in node.advertised:
             others = node.at_port_of(own) if own.endpoint in told and own.port == path.broker.port else []
             # A port of another host is not the one of the other listener.
-            answers = path.probe is not None and path.probe.connected
+            answers = path.probe is not None and path.probe.speaks in ("kafka", "tls")
             if others and (answers or hosts.get(others[0].name) == own.host):
                 given = f"`advertised.listeners` gives listener {own.name} the port of listener {others[0].name}"
                 return (f"{given}: correct it",)
@@ -174,7 +179,7 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
     if path.broker.node_id in evidence.in_sync:
         runs = f"node {path.broker.node_id} is an in-sync replica, so it runs unless it has just stopped: check that a "
-        runs += f"listener or a forward is at {path.broker.endpoint}, and that no firewall rejects connections to it"
+        runs += f"listener is bound to {path.broker.endpoint}, or a forward is there, and that no firewall rejects it"
     if port := other_port(evidence, path):
         typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
         return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)

@@ -223,6 +223,11 @@ class Evidence:
     one_at_a_time: tuple[str, ...] = ()
     version: int = VERSION
 
+    @property
+    def probes(self) -> tuple[EndpointProbe, ...]:
+        """Those of the bootstrap servers and of the nodes."""
+        return (*self.bootstraps, *(path.probe for path in self.paths if path.probe is not None))
+
     @classmethod
     def without_network(
         cls, cluster: str, *, files: tuple[BrokerFile, ...] = (), executors: tuple[ExecutorSeen, ...] = ()

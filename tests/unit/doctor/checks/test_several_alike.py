@@ -9,7 +9,7 @@ from tests.unit.doctor.conftest import BROKERS, DIRECT, WELL, WITHOUT_MAP, reach
 from brokernat.address import AddressMap, Endpoint
 from brokernat.doctor.checks.registry import error
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence, TlsHandshake
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Evidence, TlsHandshake
 from brokernat.doctor.finding import Remedy, Severity
 from brokernat.doctor.reports.summary import remedy_of
 
@@ -182,7 +182,7 @@ def test_a_node_in_sync_that_refuses_runs(in_sync: bool) -> None:
     lost = replace(WELL[2], probe=refused(BROKERS[2].endpoint))
     evidence = replace(DIRECT, paths=(*WELL[:2], lost), in_sync=(1, 2, 3) if in_sync else (1, 2))
     text = "\n".join(remedy(diagnose(evidence)).broker)
-    assert ("no firewall rejects connections" in text) == in_sync
+    assert ("no firewall rejects it" in text) == in_sync
     assert ("check that node 3 runs" in text) != in_sync
 
 
@@ -207,3 +207,111 @@ def test_a_listener_that_advertises_the_port_of_another_is_named_where_that_is_b
     server = replace(server, settings=elsewhere)
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=lost))
     assert given not in remedy(found).broker, "at the outer host, the port may lead to the outer listener"
+
+
+def at(host: str, port: int = 9092, **words: object) -> EndpointProbe:
+    """An endpoint that accepts connections, at this address."""
+    return replace(probed(f"{host}:{port}", host, (host,)), **{"attempts": (Attempt(host, "connected"),), **words})
+
+
+def test_all_endpoints_that_lead_to_one_node_have_one_backend() -> None:
+    probes = [replace(reached(3, f"10.9.1.{n}:9092"), endpoint=each.endpoint) for n, each in enumerate(BROKERS)]
+    paths = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, probes, strict=True))
+    lines = remedy(diagnose(replace(WITHOUT_MAP, bootstraps=(reached(3, "10.9.1.9:9092"),), paths=paths))).broker
+    (line,) = lines
+    assert line.startswith(
+        "every advertised endpoint leads to node 3: the gateway or balancer there must forward each to"
+    )
+
+
+def test_one_certificate_for_all_ports_of_a_gateway_is_missing_where_a_forward_leads_elsewhere() -> None:
+    ends = [Advertised(n, "kafka.example", 9700 + n) for n in (1, 2, 3)]
+    gateway = {"addresses": ("10.9.1.67",), "attempts": (Attempt("10.9.1.67", "connected"),)}
+    right = [replace(reached(n, end.endpoint), **gateway, tls=TlsHandshake("ok")) for n, end in enumerate(ends, 1)]
+    wrong = replace(probed(ends[2].endpoint), **gateway, tls=TlsHandshake("name-mismatch", ("kb-3.example",)))
+    paths = tuple(BrokerPath(end, probe) for end, probe in zip(ends, (*right[:2], wrong), strict=True))
+    found = diagnose(replace(WITHOUT_MAP, security_protocol="SSL", bootstraps=tuple(right[:1]), paths=paths))
+    assert causes(found) == ["BN402"]
+    assert remedy(found).broker[0].startswith("check where the forward at kafka.example:9703 leads")
+
+
+def test_a_network_that_is_silent_as_a_whole_is_a_route_or_a_link() -> None:
+    hosts = ("10.9.41.2", "10.9.42.5", "10.9.43.3", "10.9.43.4")
+    ends = tuple(Advertised(n, host, 9092) for n, host in enumerate(hosts, 1))
+    answers = [replace(reached(n, end.endpoint), brokers=ends) for n, end in enumerate(ends, 1)]
+    silent = [at(each.host, attempts=(Attempt(each.host, "timeout"),)) for each in ends[2:]]
+    for met, whole in (((*answers[:2], *silent), True), ((*answers[:3], silent[1]), False)):
+        paths = tuple(BrokerPath(end, probe) for end, probe in zip(ends, met, strict=True))
+        found = diagnose(replace(WITHOUT_MAP, bootstraps=tuple(answers[:1]), paths=paths))
+        assert causes(found) == ["BN308"]
+        ways = [line for line in remedy(found).client if "route, VPN or link to 10.9.43.0/24" in line]
+        assert bool(ways) == whole
+
+
+def test_one_address_among_names_is_what_a_proxy_or_the_node_has_wrong() -> None:
+    names = [Advertised(n, f"px-{n}.example", 9092) for n in (1, 2)]
+    brokers = (*names, Advertised(3, "10.9.43.33", 9092))
+    lost = at("10.9.43.33", attempts=(Attempt("10.9.43.33", "timeout"),))
+    there = {"brokers": brokers}
+    probes = [replace(reached(n, "10.9.1.8:9092"), endpoint=f"px-{n}.example:9092", **there) for n in (1, 2)]
+    paths = tuple(BrokerPath(end, probe) for end, probe in zip(brokers, (*probes, lost), strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(probes[0],), paths=paths))
+    assert causes(found) == ["BN302"]
+    assert (
+        remedy(found)
+        .broker[0]
+        .startswith(
+            "node 3 advertises the address 10.9.43.33, and the others names such as `px-1.example`: correct its"
+        )
+    )
+
+
+def test_another_program_in_a_network_of_this_machine_is_no_fault_of_a_node() -> None:
+    """As where Docker's bridge on this machine has the brokers' network."""
+    ends = tuple(Advertised(n, f"172.17.0.1{n}", 9092) for n in (1, 2, 3))
+    local = [Attempt(end.host, "unreachable", reported_by="172.17.0.1") for end in ends]
+    lost = [at(end.host, attempts=(attempt,)) for end, attempt in zip(ends, local, strict=True)]
+    probes = (lost[0], at(ends[1].host, speaks="http"), lost[2])
+    paths = tuple(BrokerPath(end, probe) for end, probe in zip(ends, probes, strict=True))
+    server = replace(reached(1, "10.9.1.61:9001"), brokers=ends)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=paths))
+    assert causes(found) == ["BN302"]
+    bridge = "this machine itself has the address 172.17.0.1 in the network of"
+    assert any(bridge in line for line in remedy(found).client)
+
+
+def test_a_former_address_that_another_machine_has_now() -> None:
+    lost = replace(WELL[2], probe=replace(at(BROKERS[2].host), endpoint=BROKERS[2].endpoint, speaks="http"))
+    (first, *_) = remedy(diagnose(replace(DIRECT, paths=(*WELL[:2], lost)))).broker
+    assert first == "if 192.168.1.25 is not node 3's address any more, correct its `advertised.listeners`"
+
+
+def test_a_copied_file_advertises_the_brokers_of_another_cluster() -> None:
+    servers = tuple(replace(reached(n, f"10.9.44.7{n}:9093"), cluster_id="staging") for n in (1, 2, 3))
+    found = diagnose(replace(DIRECT, bootstraps=servers, paths=WELL))
+    assert causes(found) == ["BN501"]
+    assert remedy(found).broker[0] == (
+        "node 1 answers at 10.9.44.71:9093: correct its `advertised.listeners`, which has 192.168.1.23:9092"
+    )
+
+
+def test_a_missing_node_that_answers_with_another_cluster_id_was_formatted_anew() -> None:
+    anew = replace(reached(3, BROKERS[2].endpoint), cluster_id="other", brokers=(BROKERS[2],))
+    left = tuple(replace(each, brokers=BROKERS[:2]) for each in DIRECT.bootstraps)
+    two = tuple(BrokerPath(each, probe) for each, probe in zip(BROKERS, left, strict=False))
+    evidence = replace(DIRECT, bootstraps=(*left, anew), paths=two, in_sync=(1, 2))
+    lines = [line for each in diagnose(evidence).findings if each.code == "BN507" for line in each.remedy.broker]
+    assert lines == [
+        "node 3 at 192.168.1.25:9092 is of cluster other: if it is the missing one, it was formatted anew "
+        "(`meta.properties`): format it with the cluster id c"
+    ]
+
+
+def test_host_rules_whose_gateway_has_another_port() -> None:
+    evidence = advertising(ONE_NETWORK, {1: "10.7.0.1:9192", 3: "10.7.0.3:9192"}, "172.18.0.1=10.7.0.1")
+    found = remedy(diagnose(evidence))
+    assert found.rules == tuple(f"172.18.0.{n}:9092 = 10.7.0.{n}:9192" for n in (1, 2, 3))
+    assert "--map '172.18.0.2:9092 = 10.7.0.2:9192'" in "\n".join(found.client)
+    wide = [("172.30.1.2", 9092), ("172.30.1.5", 9092), ("172.30.2.17", 9092)]
+    found = remedy(diagnose(advertising(wide, {1: "10.7.1.2:9092", 3: "10.7.2.17:9092"})))
+    assert found.rules == ("172.30.0.0/16 = 10.7.0.0/16",)

@@ -1,0 +1,175 @@
+"""Rules of an address map that the evidence proves, and those that follow from them; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_address
+
+from brokernat.address import Endpoint
+from brokernat.address.host import bracketed
+from brokernat.doctor.checks.failures import once
+from brokernat.doctor.evidence import BrokerPath, Evidence
+from brokernat.doctor.host_kinds import address, dialable, network
+
+_TO_FILL_IN = "HOST:PORT that can be dialled from here"
+_DISCOVER = (
+    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
+    "the ports of a gateway"
+)
+_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
+
+
+@once
+def proven_lines(evidence: Evidence) -> tuple[str, ...]:
+    """Rules `advertised = reachable` for nodes that proved their id at a bootstrap server.
+
+    There is no rule for a node that answers at several bootstrap servers, for a server at which several nodes answer,
+    or if the servers are of several clusters, which may advertise the same endpoints.
+    """
+    if len({probe.cluster_id for probe in evidence.bootstraps if probe.cluster_id}) > 1:
+        return ()
+    reached: dict[int, set[str]] = {}
+    lines: dict[int, str] = {}
+    for probe in evidence.bootstraps:
+        identity = probe.identity
+        if identity is None or identity.node_id is None or identity.others or identity.strangers:
+            continue
+        own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
+        # A broker may advertise any text, and users copy this line.
+        alone = own is not None and sum(each.endpoint == own.endpoint for each in probe.brokers or ()) == 1
+        if own is not None and alone and dialable(own.host, own.port):
+            reached.setdefault(identity.node_id, set()).add(probe.endpoint)
+            lines[identity.node_id] = f"{own.endpoint} = {probe.endpoint}"
+    return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
+
+
+@once
+def one_rule(evidence: Evidence) -> str | None:
+    """One rule for all nodes that every proven line follows, if there are nodes without one: a host for the one host
+    that all advertise, or a network for their network. It is not tested at these nodes.
+    """
+    pairs, hosts = _pairs(evidence), {path.broker.host for path in evidence.paths}
+    if any(one.port != other.port for one, other in pairs):
+        return None
+    rule, _ = _host_pattern(pairs, hosts) or (None, None)
+    return rule
+
+
+@once
+def shifted_port(evidence: Evidence) -> tuple[int, int] | None:
+    """The port that all nodes advertise, and the other one at which every proven node answers."""
+    ports = {(one.port, other.port) for one, other in _pairs(evidence)}
+    if len(ports) != 1 or {path.broker.port for path in evidence.paths} != {min(ports)[0]}:
+        return None
+    return ports.pop()
+
+
+def has_own_hosts(evidence: Evidence) -> bool:
+    """Whether every proven node answers at the host that it advertises."""
+    return all(one.host == other.host for one, other in _pairs(evidence))
+
+
+def _pairs(evidence: Evidence) -> list[tuple[Endpoint, Endpoint]]:
+    """The sides of the proven lines; none if the others are reached at their advertised endpoints, or none is left."""
+    lines = proven_lines(evidence)
+    if len(lines) == len(evidence.paths) or any_reached_directly(evidence):
+        return []
+    return [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, lines)]
+
+
+def _sides(line: str) -> tuple[str, str]:
+    one, _, other = line.partition(" = ")
+    return one, other
+
+
+def _host_pattern(
+    pairs: Sequence[tuple[Endpoint, Endpoint]], hosts: set[str]
+) -> tuple[str | None, Callable[[str], str]] | None:
+    """What all pairs do to the host, as a rule and as a function; no rule if the host stays."""
+    targets = {other.host for _, other in pairs}
+    if not pairs or all(one.host == other.host for one, other in pairs):
+        return (None, str) if pairs else None
+    if len(hosts) == len(targets) == 1:
+        (target,) = targets
+        return f"{pairs[0][0].host} = {target}", lambda _: target
+    if len(pairs) == 1 or not all(map(address, hosts | targets)):
+        return None
+    for small in (True, False):
+        sides = [{network(each, small=small) for each in side} for side in (hosts, targets)]
+        numbers = [(_number(one.host, small), _number(other.host, small)) for one, other in pairs]
+        if all(len(side) == 1 for side in sides) and all(one == other for one, other in numbers):
+            here, there = sides[0].pop(), sides[1].pop()
+            if here.version == there.version:
+                return f"{here} = {there}", partial(_in_network, there, small)
+    return None
+
+
+def _in_network(there: IPv4Network | IPv6Network, small: bool, host: str) -> str:
+    """The address of the same number in another network."""
+    return str(there[_number(host, small)])
+
+
+def _number(host: str, small: bool) -> int:
+    """The number of an address in its network."""
+    return int(ip_address(host)) - int(network(host, small=small).network_address)
+
+
+def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, or a line to fill in; none if several nodes advertise its endpoint.
+
+    No rule can distinguish these.
+    """
+    if sum(each.broker.endpoint == path.broker.endpoint for each in evidence.paths) > 1:
+        return ()
+    return derived_line(evidence, path) or (f"{path.broker.endpoint} = {_TO_FILL_IN}",)
+
+
+def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, if the evidence proves it or it follows from the proven ones."""
+    if one := one_rule(evidence):
+        return (one,)
+    if line := known_line(evidence, path):
+        return line
+    found = _host_pattern(_pairs(evidence), {each.broker.host for each in evidence.paths})
+    if found is None or not (ports := shifted_port(evidence)):
+        return ()
+    return (f"{path.broker.endpoint} = {bracketed(found[1](path.broker.host))}:{ports[1]}",)
+
+
+def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
+    """The command that finds what a line leaves to fill in."""
+    return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
+
+
+def test_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """The command that tests a rule that follows from the proven ones."""
+    proven = proven_lines(evidence)
+    derived = [line for line in rules if line not in proven and not line.endswith(_TO_FILL_IN)]
+    ends = ", ".join(_sides(line)[0] for line in proven)
+    return tuple(
+        f"test the rule, which is proven at {ends} only: `brokernat doctor --map '{line}'`" for line in derived
+    )
+
+
+def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
+    """The line for one node, if the evidence proves it."""
+    return tuple(line for line in proven_lines(evidence) if line.startswith(f"{path.broker.endpoint} = "))
+
+
+def corrected(path: BrokerPath, right: Sequence[str]) -> str:
+    """How to correct the rule of a node, and where its right rule belongs if a wider one leads elsewhere."""
+    wider = path.rule is not None and not path.rule.startswith(f"{path.broker.endpoint}=")
+    before = ", or put the right ones before it: the first rule that matches wins" if wider and right else ""
+    return f"correct the rule `{path.rule}`{before}"
+
+
+def any_reached_directly(evidence: Evidence) -> bool:
+    """Whether clients reach a node at its advertised endpoint, without a rule."""
+    return any(each.answers and each.rule is None for each in evidence.paths)
+
+
+def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
+    first_map = bool(rules) and not evidence.rules
+    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
