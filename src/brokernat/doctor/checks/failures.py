@@ -85,24 +85,23 @@ def same_listener(one: EndpointProbe, other: EndpointProbe) -> bool:
 
 
 @once
-def renumbered(evidence: Evidence) -> int | None:
-    """The number that a proxy adds to node ids, None if no proxy renumbers the nodes.
+def renumbered(evidence: Evidence) -> dict[int, int] | None:
+    """The proven id of each advertised one behind a proxy that renumbers the nodes; None if there is no such proxy.
 
-    All proven node ids then differ by the same number, and no broker's answer holds any of these ids. Wrong forwards
-    lead to known nodes or to another cluster instead.
+    Each proven id then differs from the advertised one, and at least one is in no broker's answer: wrong forwards lead
+    to known nodes, or to another cluster.
     """
-    probes = evidence.probes
     own = {
-        path.broker.node_id: path.probe.identity.node_id
+        path.broker.node_id: path.probe.node_id
         for path in evidence.paths
         if path.probe is not None and path.probe.identity is not None and path.probe.identity.confidence == "proven"
     }
-    known = set(evidence.replicas or ()).union(*(probe.node_ids for probe in probes))
-    clusters = {probe.cluster_id for probe in probes if probe.cluster_id}
-    offsets = {node_id - listed for listed, node_id in own.items() if node_id is not None}
-    if len(own) < _FEWEST or len(offsets) != 1 or len(clusters) > 1 or known & set(own.values()):
+    met = {listed: node_id for listed, node_id in own.items() if node_id is not None and node_id != listed}
+    known = set(evidence.replicas or ()).union(*(probe.node_ids for probe in evidence.probes))
+    clusters = {probe.cluster_id for probe in evidence.probes if probe.cluster_id}
+    if len(met) < max(_FEWEST, len(own)) or len(set(met.values())) < len(met) or len(clusters) > 1:
         return None
-    return offsets.pop()
+    return met if set(met.values()) - known else None
 
 
 def _cluster(probe: EndpointProbe, evidence: Evidence, told_by: Sequence[EndpointProbe] = ()) -> Failure | None:

@@ -23,6 +23,7 @@ from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback
+from brokernat.text import listed
 
 
 @check("BN601", Need.METADATA, explains=("BN603", "BN607", "BN611"))
@@ -260,13 +261,17 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """A proxy renumbers the nodes.
 
     Cause: A proxy in front of {subjects} changes the node ids.
-    What: every proven node id is advertised by no broker, and all differ from the advertised ids by the same number.
+    What: every proven node id differs from the advertised one, and some are advertised by no broker.
     Why: a proxy in front of the brokers renumbers the nodes.
     Remedy: none is needed while the proxy renumbers every answer. Clients from 4.4 on send the advertised id, which a
     broker behind such a proxy rejects (BN611).
     """
-    offset = renumbered(evidence)
-    if offset is not None:
-        message = f"the nodes' own ids are the advertised ids {'+' if offset > 0 else '-'} {abs(offset)}"
+    own = renumbered(evidence)
+    if own is not None:
+        offsets = {node_id - each for each, node_id in own.items()}
+        sign = "+" if max(offsets) > 0 else "-"
+        of_each = listed([f"{each} is node {node_id}" for each, node_id in own.items()])
+        by_number = f"the nodes' own ids are the advertised ids {sign} {abs(max(offsets))}"
+        message = by_number if len(offsets) == 1 else f"behind the advertised ids are other ones: {of_each}"
         doubts = [probed.doubt for probed in dialled_nodes(evidence)]
         yield warning(f"cluster {evidence.cluster}", message, explains=doubts, confidence=Confidence.LIKELY)

@@ -111,6 +111,17 @@ def test_a_proxy_that_renumbers_is_no_wrong_forward() -> None:
     assert cause(newer) == "BN611"
 
 
+def test_a_proxy_that_renumbers_one_by_one() -> None:
+    """Some of the ids behind it are advertised ones, too."""
+    found = diagnose(told(HEALTHY, {n: Identity(own, "describeconfigs") for n, own in ((1, 2), (2, 9), (3, 17))}))
+    assert codes(found) == {"BN612"}
+    assert (
+        found.findings[0].message == "behind the advertised ids are other ones: 1 is node 2, 2 is node 9, 3 is node 17"
+    )
+    one_right = {n: Identity(own, "describeconfigs") for n, own in ((1, 1), (2, 9), (3, 17))}
+    assert codes(diagnose(told(HEALTHY, one_right))) == {"BN601"}
+
+
 def test_forwards_turned_round_are_no_proxy() -> None:
     turned = {n: Identity(n % 3 + 1, "describeconfigs") for n in (1, 2, 3)}
     assert codes(diagnose(told(HEALTHY, turned))) == {"BN601"}
