@@ -11,10 +11,10 @@ only in digits are searched once.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from heapq import heapify, heappop, heappush
 
 from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
@@ -175,13 +175,20 @@ def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
     """The wordings of all kinds' texts with the kinds' indexes, grouped by shared letters."""
     groups = {}
     members = [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds]
-    while members:
-        shared = Counter(
-            letters
-            for text, _ in members
-            for letters in {text[start : start + _LETTERS] for start in range(max(1, len(text) - _LETTERS + 1))}
-        )
-        letters = max(shared, key=lambda each: (shared[each], each))
-        groups[letters] = tuple(member for member in members if letters in member[0])
-        members = [member for member in members if letters not in member[0]]
+    sharing: dict[str, set[int]] = {}
+    for number, (text, _) in enumerate(members):
+        for start in range(max(1, len(text) - _LETTERS + 1)):
+            sharing.setdefault(text[start : start + _LETTERS], set()).add(number)
+    heap = [(-len(numbers), letters) for letters, numbers in sharing.items()]
+    heapify(heap)
+    left = set(range(len(members)))
+    while left:
+        count, letters = heappop(heap)
+        numbers = sharing[letters] & left
+        if len(numbers) == -count:
+            groups[letters] = tuple(members[number] for number in sorted(numbers))
+            left -= numbers
+        elif numbers:
+            # Another group took some of them.
+            heappush(heap, (-len(numbers), letters))
     return groups
