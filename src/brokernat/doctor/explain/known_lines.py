@@ -70,8 +70,9 @@ class KnownLine:
     JVM, Python or OpenSSL, so other programs print it, too. `wordings` has the texts by client version, `example` is a
     real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
     (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
-    else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line directly
-    above seems to be, and is not.
+    else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
+    above in the same stack seems to be, and is not. `decides`: the fault is the whole reason of the lines above in its
+    stack.
     """
 
     key: str
@@ -90,6 +91,7 @@ class KnownLine:
     fallback: bool = False
     wordings: str = ""
     corrects: str = ""
+    decides: bool = False
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

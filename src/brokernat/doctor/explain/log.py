@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import Tells
-from brokernat.doctor.explain.log_text import timestamp, unwrapped, without_emphasis
+from brokernat.doctor.explain.log_text import LONGEST, timestamp, unfolded, unwrapped, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.text import printable
@@ -33,6 +33,12 @@ MOST: Final = 500
 _ABOVE = 60
 _BELOW = 80
 _PASTED = 30
+# The most lines between an exception and the frame that shows what it is about.
+_FRAMES = 12
+# The start of a frame, also in JSON.
+_FRAME = ("at ", '"')
+# The end of a line of a folded text.
+_FOLDS = ("\\\n", "\\\r\n")
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
@@ -76,6 +82,8 @@ class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
+    `settled` is the title of the fault below it in its stack, if that fault is the whole reason: other guesses do not
+    count then.
     """
 
     match: LineMatch
@@ -84,6 +92,29 @@ class ExplainedLine:
     last_seen: str | None = None
     count: int = 0
     cause: str = ""
+    settled: str = ""
+
+    @property
+    def means(self) -> str:
+        """The meaning, in sentences."""
+        if self.settled:
+            return f"The line below it contains the reason: {self.settled}."
+        return self.match.means
+
+    @property
+    def do(self) -> str:
+        """The fix."""
+        return "do what the explanation of that line says" if self.settled else self.match.do
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The checks that prove it."""
+        return () if self.settled else self.match.codes
+
+    @property
+    def run(self) -> str:
+        """The command to run next; empty if none helps."""
+        return "" if self.settled else self.match.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +166,38 @@ class _Reader:
         self._wrapper: ExplainedLine | None = None
         # The place in `_explained` and the kind of the last line.
         self._last: tuple[object, str | None] = None, None
+        # How often that kind occurred in a row, in one stack.
+        self._row = 0
+        # The explained lines of this stack.
+        self._stack: list[ExplainedLine] = []
+        # A line whose text may go on in the next one.
+        self._folded = ""
         self._unknown = UnknownLines()
 
     def read(self, line: str) -> None:
         """Read one line, or a piece of one."""
         self._number += line.endswith("\n")
+        if self._folded:
+            whole = unfolded(self._folded, line)
+            if whole is None:
+                self._unfold()
+            else:
+                line, self._folded = whole, ""
+        if line.endswith(_FOLDS) and len(line) < LONGEST:
+            self._folded = line.rstrip("\r\n").removesuffix("\\")
+        else:
+            self._read(line)
+
+    def _unfold(self) -> None:
+        line, self._folded = self._folded, ""
+        self._read(f"{line}\\\n")
+
+    def _read(self, line: str) -> None:
         self._pieces += 1
         texts = unwrapped(line)
         if not _CONTINUES.match(texts[0]):
             self._told = False
+            self._stack.clear()
         if self._wrapper is not None and timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
             self._wrapper = None
         unknown = True
@@ -154,6 +208,10 @@ class _Reader:
             match = match_line(shown)
             if match is None and ("`" in shown or "*" in shown or " _" in shown):
                 plain = without_emphasis(shown)
+                match = match_line(plain)
+                shown = plain if match else shown
+            if match is None and '\\"' in shown:
+                plain = shown.replace('\\"', '"')
                 match = match_line(plain)
                 shown = plain if match else shown
             if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
@@ -172,10 +230,14 @@ class _Reader:
 
     def report(self) -> LogReport:
         """The report of the lines so far."""
+        if self._folded:
+            self._unfold()
         self._decide()
         if self._number <= _PASTED:
             for each in self._doubtful or self._telling():
                 self._count(each)
+            if not self._explained:
+                self._take_wrapped()
             if not self._explained:
                 self._take_steps()
         for told in self._explained.values():
@@ -204,6 +266,18 @@ class _Reader:
             if each.match.known.tells < least
             or (each.match.advertises_itself and each.match.peer.endpoint not in named)
         ]
+
+    def _take_wrapped(self) -> None:
+        # A text that was wrapped at its blanks, with the further lines indented.
+        whole, parts = "", 0
+        for text in (*self._above, ""):
+            if whole and text[:1].isspace() and not _OF_STACK.match(text):
+                whole, parts = f"{whole} {text.strip()}", parts + 1
+                continue
+            match = match_line(whole) if parts else None
+            if match and not match.calm and not match.known.borrowed:
+                self._count(_Occurrence(self._pieces + 1, match, printable(whole), timestamp(whole)))
+            whole, parts = text.strip(), 0
 
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
@@ -254,6 +328,7 @@ class _Reader:
 
     def _count(self, it: _Occurrence) -> None:
         self._correct(it)
+        near = it.number - self._counted <= _FRAMES
         if it.number != self._counted:
             self._recognised += 1
             self._counted = it.number
@@ -272,15 +347,27 @@ class _Reader:
             self._wrapper = explained
         explained.count += 1
         explained.last_seen = it.when
+        explained.settled = ""
+        self._row = self._row + 1 if near and self._last[0] == kept else 1
         self._last = kept, it.match.known.key
+        if it.match.known.decides:
+            for each in self._stack:
+                here = sum(other is each for other in self._stack)
+                if each.count == here and each.match.known.tells in (Tells.EFFECT, Tells.WRAPPER):
+                    each.settled = it.match.known.title
+        else:
+            self._stack.append(explained)
 
     def _correct(self, it: _Occurrence) -> None:
         kept, key = self._last
-        if key != it.match.known.corrects or it.number != self._counted + 1:
+        # An exception is named in the message and in its stack, and the frame is some lines below.
+        reach, times = (_FRAMES, self._row) if it.text.startswith(_FRAME) else (1, 1)
+        if key is None or key != it.match.known.corrects or not 0 <= it.number - self._counted <= reach:
             return
-        self._explained[kept].count -= 1
+        self._explained[kept].count -= times
         if not self._explained[kept].count:
             del self._explained[kept]
+        self._last = None, None
 
 
 def _error_above(lines: Iterable[str], line: str) -> str:

@@ -1,9 +1,9 @@
 r"""Turns a line of a log into the client's original lines, and finds their time; pure.
 
 Terminals, log collectors and web pages change lines: colours, the JSON of docker, journald and logback with a whole
-stack trace in one string, syslog's `#012` for a line end, Markdown's quotes and emphasis, HTML's tags. This module
-removes these first, so the patterns need only the clients' text. JSON is not parsed: a line may have a prefix,
-be cut in the middle, or hold nested JSON. Only the escapes are decoded, level by level.
+stack trace in one string, syslog's `#012` for a line end, YAML's folded texts, Markdown's quotes and emphasis, HTML's
+tags and characters. This module removes these first, so the patterns need only the clients' text. JSON is not parsed:
+a line may have a prefix, be cut in the middle, or hold nested JSON. Only the escapes are decoded, level by level.
 
 Times are printed and never compared: the order is that of the log, and the time zone is unknown. Supported are the ISO
 forms of log4j, logback and Python's logging, Spark's `26/11/21 18:32:05`, Go's `2026/11/21`, the month names of syslog
@@ -23,6 +23,12 @@ LONGEST: Final = 65536
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
+# A stack in one line outside of JSON, as Go's `%q` and Python's `repr` write it.
+_STACK_IN_LINE = re.compile(r'\\n(?:\\t|\s){0,8}(?:at [\w.$]+[.(/]|Caused by: |Traceback |File \\?")')
+_ENTITY = re.compile("&(lt|gt|amp|quot|apos|nbsp|#39|#34);")
+_ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "#39": "'", "#34": '"'}
+# YAML folds a long text in double quotes: the line ends with a backslash, and the next one starts with one.
+_FOLDED = re.compile(r"\s+\\(?=\s)")
 # A message and its stack mean different things.
 _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
@@ -64,11 +70,21 @@ def unwrapped(line: str) -> list[str]:
                 break
             line = _ESCAPE.sub(_meaning, line)
         line = _STACK.sub(r"\n\g<0>", line)
+    elif "\\n" in line and _STACK_IN_LINE.search(line):
+        line = _ESCAPE.sub(_meaning, line)
+    if "&" in line and ";" in line:
+        line = _ENTITY.sub(lambda entity: _ENTITIES[entity[1]], line)
     if "#012" in line:
         line = line.replace("#012", "\n").replace("#011", "\t")
     if "\x1b" in line:
         line = _COLOURS.sub("", line)
     return [_unmarked(part) for part in line.splitlines()] or [line]
+
+
+def unfolded(first: str, second: str) -> str | None:
+    """Two lines of a text that YAML folded as one; None if they are not. `first` is without its backslash."""
+    mark = _FOLDED.match(second)
+    return first + second[mark.end() :] if mark else None
 
 
 def without_emphasis(line: str) -> str:

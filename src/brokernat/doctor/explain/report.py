@@ -40,7 +40,7 @@ def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
 def log_text(report: LogReport, width: int) -> str:
     """A block for each explained line, at the end the next commands; empty if nothing was recognised."""
     blocks = ["\n".join(_explained(each, width)) for each in report.explained]
-    commands = dict.fromkeys(each.match.run for each in report.explained if each.match.run)
+    commands = dict.fromkeys(each.run for each in report.explained if each.run)
     if commands:
         blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
     return "\n\n".join(blocks)
@@ -72,12 +72,12 @@ def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
         "role": match.peer.role.value,
         "node": match.peer.node,
         "endpoint": match.peer.endpoint,
-        "means": match.means,
+        "means": explained.means,
         "cause": explained.cause or None,
-        "codes": list(match.codes),
-        "do": match.do,
+        "codes": list(explained.codes),
+        "do": explained.do,
         "rule": match.rule,
-        "run": match.run or None,
+        "run": explained.run or None,
         "count": explained.count,
         "first_seen": explained.first_seen,
         "last_seen": explained.last_seen,
@@ -93,12 +93,12 @@ def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
     if explained.count > 1:
         span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
         yield from _field("seen", f"{explained.count} times{span}", width)
-    yield from _field("means", match.means, width)
+    yield from _field("means", explained.means, width)
     if explained.cause:
         yield from _field("cause", explained.cause, width)
-    for code in match.codes:
+    for code in explained.codes:
         yield from _field("check", f"{code} {catalogue()[code].title}", width)
-    yield from _field("do", match.do, width)
+    yield from _field("do", explained.do, width)
     if match.rule:
         yield f"  rule   {match.rule}"
 

@@ -227,3 +227,34 @@ def test_marks_of_a_web_page_do_not_hide_a_line() -> None:
     start = "> ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)\n"
     quoted = explain_log([start, "> java.lang.IllegalStateException: it broke\n"])
     assert [each.cause for each in quoted.explained] == ["java.lang.IllegalStateException: it broke"]
+
+
+def test_a_fault_that_is_the_whole_reason_settles_the_lines_above_it() -> None:
+    worker = "ERROR Uncaught exception in herder work thread, exiting:  (org.apache.kafka.connect.Herder)\n"
+    setting = "org.apache.kafka.common.config.ConfigException: Invalid value foo for configuration acks: x\n"
+    fault, effect = explain_log([worker, setting]).explained
+    assert (fault.settled, effect.settled) == ("", fault.match.known.title)
+    assert fault.match.known.title in effect.means
+    assert (effect.codes, effect.run) == ((), "")
+    # The same line without that fault may have another reason.
+    fault, effect = explain_log([worker, setting, worker, "INFO all is well\n"]).explained
+    assert effect.settled == ""
+    assert effect.codes == effect.match.codes
+
+
+def test_a_frame_corrects_what_an_exception_seems_to_be() -> None:
+    error = "org.apache.kafka.common.protocol.types.SchemaException: Error reading field 'version'\n"
+    frame = "\tat org.apache.kafka.common.protocol.types.Schema.read(Schema.java:76)\n"
+    assignment = "\tat org.apache.kafka.clients.consumer.internals.ConsumerProtocol.deserializeAssignment(X.java:1)\n"
+    found = explain_log([f"ERROR {error}", error, frame, assignment]).explained
+    assert [each.match.known.key for each in found] == ["java-member-unreadable"]
+    assert [each.match.known.key for each in explain_log([error, frame]).explained] == ["java-class-schema"]
+
+
+def test_a_text_over_several_lines_is_one_line() -> None:
+    folded = ['x: "ConfigException: Class org.apache.kafka.X\\\n', '    \\ could not be found."\n', "after\\\n"]
+    found = explain_log(folded)
+    assert [each.match.known.key for each in found.explained] == ["java-class-not-found"]
+    assert found.lines == 3
+    wrapped = ["  message: Class org.apache.kafka.X\n", "    could not be found\n"]
+    assert [each.match.known.key for each in explain_log(wrapped).explained] == ["java-class-not-found"]

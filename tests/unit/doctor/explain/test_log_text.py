@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brokernat.doctor.explain.log_text import timestamp, unwrapped, without_emphasis
+from brokernat.doctor.explain.log_text import timestamp, unfolded, unwrapped, without_emphasis
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,21 @@ from brokernat.doctor.explain.log_text import timestamp, unwrapped, without_emph
         (r'stdout F {"message":"a\tb","x":"c\r\n\td"}', ['stdout F {"message":"a\tb","x":"c', "", '\td"}']),
         (r'{"log":"\u001b[31mred\u001b[0m \u003cx\u003e\n"', ['{"log":"red <x>', '"']),
         ('{"log":"cut in the mid\\', ['{"log":"cut in the mid\\']),
+        (r"Error('a\n\tat b.C.d(C.java:1)\nCaused by: e')", ["Error('a", "\tat b.C.d(C.java:1)", "Caused by: e')"]),
+        ("&gt; Caused by: &quot;x&quot; &amp; y", ['Caused by: "x" & y']),
+        ("a=1&lt=2;&b", ["a=1&lt=2;&b"]),
     ],
 )  # fmt: skip
 def test_forms(line: str, lines: list[str]) -> None:
     assert unwrapped(line) == lines
+
+
+def test_a_text_that_yaml_folded() -> None:
+    assert (
+        unfolded('error: "ConfigException: Invalid', "    \\ value x\\\n")
+        == 'error: "ConfigException: Invalid value x\\\n'
+    )
+    assert unfolded("docker run", "    -e X=1 \\\n") is None
 
 
 @pytest.mark.parametrize(
