@@ -218,7 +218,11 @@ def test_a_broker_that_has_been_upgraded_costs_one_connection(
         with closing(connected(proxy.bootstrap)) as connection:
             found, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
             newest = {int(each.api_key): each.max_version for each in found.api_keys}[3]
-            return newest, ask(connection, METADATA, 2, body=b"\xff" * 4) != b""
+            try:
+                return newest, ask(connection, METADATA, 2, body=b"\xff" * 4) != b""
+            except ConnectionError:
+                # The proxy has closed the connection before it read this request.
+                return newest, False
 
     assert [told(), told()] == [(6, True), (6, True)]
     object.__setattr__(brokers.cluster, "newest_metadata", 9)
