@@ -154,8 +154,8 @@ class Session:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
         asked = Asked({} if known is None else known)
-        self._requests = _Requests(self._in_flight, self._sasl, asked, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, asked, translate, max_frame)
+        self._requests = _Requests(self._in_flight, self._sasl, asked, self._responses, max_frame)
         self._requests.had_frame = self._responses.had_frame = had_request
         self.answers: list[bytes] = self._requests.answers
         """What the client gets at once, before the next bytes of the broker; whoever sends them clears the list."""
@@ -207,9 +207,17 @@ class _Sasl:
 
 
 class _Requests(_Frames):
-    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, asked: Asked, max_frame: int) -> None:
+    def __init__(
+        self,
+        in_flight: deque[tuple[int, int, int]],
+        sasl: _Sasl,
+        asked: Asked,
+        responses: _Frames,
+        max_frame: int,
+    ) -> None:
         super().__init__()
         self.answers: list[bytes] = []
+        self._responses = responses
         self._in_flight = in_flight
         self._sasl = sasl
         self._asked = asked
@@ -246,8 +254,11 @@ class _Requests(_Frames):
             except MessageError as error:
                 return self._need_more(data[at:], size, error)
         elif key == api.API_VERSIONS:
-            asked = question(data[at:]) if available == size else b""
-            told = self._asked.add(asked, alone=not self._in_flight)
+            if available < size <= _LONGEST_HEADER:
+                # What the client is told depends on all of the request.
+                return -size
+            asked = question(data[at : at + size]) if size <= available else b""
+            told = self._asked.add(asked, alone=not self._in_flight and self._responses.between_frames)
             if told is not None:
                 self.answers.append(_RESPONSE.pack(_LENGTH.size + len(told.rewritten), correlation) + told.rewritten)
         self.had_frame = True

@@ -486,3 +486,21 @@ def test_the_answers_that_are_remembered_are_few() -> None:
         whole(it.requests, versions_asked(1, b"\x04java\x05%04d\0" % number))
         whole(it.responses, response(1, OFFERED))
     assert 0 < len(known) <= 64
+
+
+def test_nothing_is_told_in_the_middle_of_a_response() -> None:
+    it = knowing({})
+    whole(it.requests, request(FETCH, 4, 6))
+    answer = response(6, b"x" * 100)
+    assert whole(it.responses, answer[:50]) == answer[:50]
+    assert it.in_flight == 0
+    whole(it.requests, versions_asked(7))
+    assert not it.answers
+    assert whole(it.responses, answer[50:] + response(7, OFFERED)) == answer[50:] + response(7, ALLOWED)
+
+
+def test_a_request_that_arrives_in_pieces_is_told_as_well() -> None:
+    it = knowing({})
+    asked = versions_asked(7)
+    assert byte_by_byte(it.requests, asked + request(METADATA, 0, 8)) == asked + request(METADATA, 0, 8)
+    assert it.answers == [response(7, ALLOWED)]
