@@ -109,8 +109,6 @@ def _feed(session: Session, side: str, parts: Iterable[bytes], out: dict[str, by
     try:
         for part in parts:
             out[side] += b"".join(map(bytes, feed(memoryview(part))))
-            out["<"] += b"".join(session.answers)
-            session.answers.clear()
     except WireError as error:
         return f"{type(error).__name__} {error}"
     return ""

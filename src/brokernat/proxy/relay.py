@@ -128,8 +128,6 @@ class Relay:
 
     def forwarded(self) -> None:
         """Called after each read."""
-        if self.session.answers:
-            self._responses.insert(self.session.answers)
         if self._draining or self._requests.at_request_limit or self.session.in_flight > _MOST_IN_FLIGHT:
             self.update()
 
@@ -300,18 +298,6 @@ class _Flow:
             self.unsent = memoryview(b"".join(chunks))[sent:]
             self.pause()
             self.wait_for_room(self._write)
-
-    def insert(self, answers: list[bytes]) -> None:
-        """Send responses that the source has not sent, and clear the list; what was sent before them is complete."""
-        answer = b"".join(answers)
-        answers.clear()
-        if self.unsent:
-            self.unsent = memoryview(b"".join((self.unsent, answer)))
-            return
-        try:
-            self._send([answer])
-        except OSError:
-            self._relay.close()
 
     def _write(self) -> None:
         try:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from brokernat.address import AddressMap, Endpoint, not_bound
 from brokernat.config import Cluster
@@ -39,7 +39,6 @@ from brokernat.proxy.upstream import (
 )
 from brokernat.text import counted
 from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
-from brokernat.wire.known_versions import Known
 from brokernat.wire.protocols import protocol_of_client
 
 _log = logging.getLogger("brokernat.proxy")
@@ -108,8 +107,6 @@ class Proxy:
         self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
         self._listeners: dict[int, socket.socket] = {}
         self._relays: dict[Relay, int] = {}
-        self._known_versions: dict[Any, Known] = {}
-        """By the address of the broker."""
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
@@ -248,9 +245,8 @@ class Proxy:
 
     def _listen(self, node_id: int, port: int) -> None:
         listener = self._bind(port)
-        # Before `listen`: the connections inherit these options.
-        prepare(listener)
         listener.listen(_BACKLOG)
+        listener.setblocking(False)
         self._listeners[node_id] = listener
         polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
@@ -364,7 +360,7 @@ class Proxy:
         self._count_connection(address[0])
         broker = self._connect_loopback(node_id)
         if broker is not None:
-            client.setblocking(False)
+            prepare(client)
             self._start_relay(client, broker, node_id, address[0], self._host_for_client(client))
         else:
             task = asyncio.get_running_loop().create_task(self._open_connection(client, address, node_id))
@@ -433,9 +429,7 @@ class Proxy:
         *,
         had_request: bool = False,
     ) -> Relay:
-        translate = partial(self._translate, host_for_client)
-        known = self._known_versions.setdefault(_peer(broker), {})
-        session = Session(translate, self._limits.frame, had_request=had_request, known=known)
+        session = Session(partial(self._translate, host_for_client), self._limits.frame, had_request=had_request)
         ended = partial(self._ended, address, node_id)
         relay = Relay(client, broker, session, self._buffer, self._now, ended)
         self._relays[relay] = node_id
@@ -542,14 +536,6 @@ class Proxy:
             self._warned_at.clear()
         self._warned_at[text] = self._now
         _log.warning("%s%s", text, f" (hint: {hint})" if hint else "")
-
-
-def _peer(connection: socket.socket) -> Any:
-    """The address of the peer; None if the connection has just ended."""
-    try:
-        return connection.getpeername()
-    except OSError:
-        return None
 
 
 def _client_on_port(address: str, node_id: int) -> str:

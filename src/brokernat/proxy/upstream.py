@@ -171,7 +171,7 @@ def dial_loopback(endpoint: Endpoint) -> socket.socket | None:
     if family is None:
         return None
     try:
-        connection = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        connection = socket.socket(family, socket.SOCK_STREAM)
     except OSError:
         # For example, no file descriptor is left: `dial` meets the same error and reports it.
         return None

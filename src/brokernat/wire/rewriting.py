@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -33,6 +34,8 @@ _UNSUPPORTED_VERSION: Final = 35
 _CONTROLLERS: Final = 2
 _FEATURE_TAGS: Final = frozenset({0, 2})
 _KNOWN_TAGS: Final = frozenset({0, 1, 2, 3})
+_LARGEST_CACHED: Final = 8 << 10
+"""The largest cached ApiVersions response, in bytes; those of Kafka 4.3 have 700."""
 
 
 def _metadata(body: _Body, version: int, translate: Translate) -> bytes:
@@ -141,6 +144,11 @@ def _no_node(*, compact: bool) -> bytes:
 
 
 def _api_versions(body: _Body, version: int, translate: Translate) -> bytes:  # noqa: ARG001
+    # Cached, because a broker sends the same response to every client, and it is the most expensive one to parse.
+    return (_cached_allowed_versions if len(body) <= _LARGEST_CACHED else _allowed_versions)(bytes(body), version)
+
+
+def _allowed_versions(body: bytes, version: int) -> bytes:
     """The versions that both the broker and the table allow. The response header never has tagged fields."""
     cursor = Cursor(body)
     error = cursor.i16()
@@ -164,6 +172,9 @@ def _api_versions(body: _Body, version: int, translate: Translate) -> bytes:  # 
     if flexible:
         pieces.append(_known_tags(cursor))
     return b"".join(pieces)
+
+
+_cached_allowed_versions: Final = lru_cache(maxsize=32)(_allowed_versions)
 
 
 def _known_tags(cursor: Cursor) -> bytes:

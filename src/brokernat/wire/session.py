@@ -25,7 +25,6 @@ from brokernat.wire import api
 from brokernat.wire.api import HIGHEST, refusal_reason, request_name
 from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
 from brokernat.wire.fields import Cursor
-from brokernat.wire.known_versions import Asked, Known, question
 from brokernat.wire.protocols import protocol_of_client, protocol_of_server
 from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
 
@@ -96,8 +95,7 @@ class _Frames(ABC):
                 continue
             replacement = self._replacement
             self._buffered, self._replacement = bytearray(), None
-            if replacement != b"":
-                out.append(frame[:size] if replacement is None else replacement)
+            out.append(frame[:size] if replacement is None else replacement)
             if size < len(frame):
                 # A SASL token, which is shorter than the header of the expected message.
                 return out + self.feed(memoryview(bytes(frame[size:]) + bytes(data[at:])))
@@ -115,8 +113,7 @@ class _Frames(ABC):
             if self._replacement is not None:
                 if at > start:
                     out.append(data[start:at])
-                if self._replacement:
-                    out.append(self._replacement)
+                out.append(self._replacement)
                 self._replacement = None
                 at = start = at + size
             else:
@@ -145,20 +142,14 @@ class Session:
         translate: returns the endpoint that the client receives for a broker.
         max_frame: the largest request, and the largest response that is rewritten, in bytes.
         had_request: whether the client has already sent requests, as on a connection from another process.
-        known: the ApiVersions responses of this broker, which its connections share.
     """
 
-    def __init__(
-        self, translate: Translate, max_frame: int, *, had_request: bool = False, known: Known | None = None
-    ) -> None:
+    def __init__(self, translate: Translate, max_frame: int, *, had_request: bool = False) -> None:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
-        asked = Asked({} if known is None else known)
-        self._responses = _Responses(self._in_flight, self._sasl, asked, translate, max_frame)
-        self._requests = _Requests(self._in_flight, self._sasl, asked, self._responses, max_frame)
+        self._requests = _Requests(self._in_flight, self._sasl, max_frame)
+        self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
         self._requests.had_frame = self._responses.had_frame = had_request
-        self.answers: list[bytes] = self._requests.answers
-        """What the client gets at once, before the next bytes of the broker; whoever sends them clears the list."""
         self.requests = self._requests.feed
         """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
@@ -207,20 +198,10 @@ class _Sasl:
 
 
 class _Requests(_Frames):
-    def __init__(
-        self,
-        in_flight: deque[tuple[int, int, int]],
-        sasl: _Sasl,
-        asked: Asked,
-        responses: _Frames,
-        max_frame: int,
-    ) -> None:
+    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, max_frame: int) -> None:
         super().__init__()
-        self.answers: list[bytes] = []
-        self._responses = responses
         self._in_flight = in_flight
         self._sasl = sasl
-        self._asked = asked
         self._max_frame = max_frame
         self._before_acks = b""
         self._produce_version = -1
@@ -253,14 +234,6 @@ class _Requests(_Frames):
                 self._sasl.mechanism = _mechanism(data[at : at + size])
             except MessageError as error:
                 return self._need_more(data[at:], size, error)
-        elif key == api.API_VERSIONS:
-            if available < size <= _LONGEST_HEADER:
-                # What the client is told depends on all of the request.
-                return -size
-            asked = question(data[at : at + size]) if size <= available else b""
-            told = self._asked.add(asked, alone=not self._in_flight and self._responses.between_frames)
-            if told is not None:
-                self.answers.append(_RESPONSE.pack(_LENGTH.size + len(told.rewritten), correlation) + told.rewritten)
         self.had_frame = True
         self._in_flight.append((correlation, key, version))
         return size
@@ -321,7 +294,6 @@ class _Requests(_Frames):
         header = struct.pack(">ihhi", cursor.at - _LENGTH.size, api.API_VERSIONS, 0, correlation)
         self._replacement = header + bytes(data[_REQUEST.size : cursor.at])
         self.had_frame = True
-        self._asked.add(b"", alone=False)
         self._in_flight.append((correlation, api.API_VERSIONS, UNSUPPORTED))
         return size
 
@@ -338,17 +310,11 @@ class _Requests(_Frames):
 
 class _Responses(_Frames):
     def __init__(
-        self,
-        in_flight: deque[tuple[int, int, int]],
-        sasl: _Sasl,
-        asked: Asked,
-        translate: Translate,
-        max_frame: int,
+        self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, translate: Translate, max_frame: int
     ) -> None:
         super().__init__()
         self._in_flight = in_flight
         self._sasl = sasl
-        self._asked = asked
         self._translate = translate
         self._max_frame = max_frame
 
@@ -396,15 +362,8 @@ class _Responses(_Frames):
         return _LENGTH.size + length
 
     def _rewrite(self, body: memoryview, correlation: int, key: int, version: int) -> None:
-        if key == api.API_VERSIONS and (same := self._asked.settle(bytes(body))) is not None:
-            if not same:
-                raise UpstreamProtocolError("other ApiVersions than before: the client connects again")
-            self._replacement = b""
-            return
         try:
             written = REWRITERS[key](body, version, self._translate)
-            if key == api.API_VERSIONS:
-                self._asked.learn(version, bytes(body), written)
         except MessageError as error:
             raise UpstreamProtocolError(f"an unreadable response to {request_name(key, version)}: {error}") from None
         self._replacement = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written

@@ -207,29 +207,6 @@ def test_versions_are_clamped(start: Start) -> None:
     assert {int(each.api_key): each.max_version for each in found.api_keys}[18] == 5
 
 
-def test_a_broker_that_has_been_upgraded_costs_one_connection(
-    start: Start, brokers: Served, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Versions are told at once as the broker told them last, so the first connection after it ends."""
-    proxy = start()
-
-    def told() -> tuple[int, bool]:
-        """The newest Metadata, and whether the connection lasts."""
-        with closing(connected(proxy.bootstrap)) as connection:
-            found, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
-            newest = {int(each.api_key): each.max_version for each in found.api_keys}[3]
-            try:
-                return newest, ask(connection, METADATA, 2, body=b"\xff" * 4) != b""
-            except ConnectionError:
-                # The proxy has closed the connection before it read this request.
-                return newest, False
-
-    assert [told(), told()] == [(6, True), (6, True)]
-    object.__setattr__(brokers.cluster, "newest_metadata", 9)
-    assert [told(), told(), told()] == [(6, False), (9, True), (9, True)]
-    assert caplog.text.count("other ApiVersions than before") == 1
-
-
 def test_a_new_map_ends_the_connections_of_nodes_that_have_moved_and_no_other(start: Start, brokers: Served) -> None:
     proxy = start()
     nodes = nodes_at(proxy.bootstrap)
