@@ -11,6 +11,7 @@ from brokernat.doctor.checks.map import HIDING, hiding_path
 from brokernat.doctor.checks.places import (
     DialledNode,
     acl_line,
+    answering_nodes,
     dialled_nodes,
     map_doubts,
     nodes_of,
@@ -110,8 +111,7 @@ def _one_place(probed: DialledNode, met: Identity) -> str | None:
 
 def _all_lead_to_one(probed: DialledNode, met: Identity) -> str | None:
     """What to change if one node answers for all."""
-    nodes = dialled_nodes(probed.evidence)
-    if len(nodes) < _FEWEST or {each.probe.node_id for each in nodes} != {met.node_id}:
+    if len(dialled_nodes(probed.evidence)) < _FEWEST or answering_nodes(probed.evidence) != {met.node_id}:
         return None
     leads = f"every advertised endpoint leads to node {met.node_id}: the gateway or balancer there must forward each"
     return f"{leads} to its own broker (no shared backend, no affinity by the client's address)"
@@ -268,10 +268,10 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     own = renumbered(evidence)
     if own is not None:
-        offsets = {node_id - each for each, node_id in own.items()}
-        sign = "+" if max(offsets) > 0 else "-"
-        of_each = listed([f"{each} is node {node_id}" for each, node_id in own.items()])
-        by_number = f"the nodes' own ids are the advertised ids {sign} {abs(max(offsets))}"
-        message = by_number if len(offsets) == 1 else f"behind the advertised ids are other ones: {of_each}"
+        offset, *further = {node_id - each for each, node_id in own.items()}
+        message = f"the nodes' own ids are the advertised ids {'+' if offset > 0 else '-'} {abs(offset)}"
+        if further:
+            of_each = listed([f"{each} is node {node_id}" for each, node_id in own.items()])
+            message = f"behind the advertised ids are other ones: {of_each}"
         doubts = [probed.doubt for probed in dialled_nodes(evidence)]
         yield warning(f"cluster {evidence.cluster}", message, explains=doubts, confidence=Confidence.LIKELY)

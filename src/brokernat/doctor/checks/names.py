@@ -11,6 +11,7 @@ from brokernat.doctor.checks.places import (
     dialled_nodes,
     every_probe,
     nearly_in,
+    nodes_by_id,
     probed_endpoints,
 )
 from brokernat.doctor.checks.proven_rules import proven_line
@@ -227,14 +228,13 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _exchange(probed: ProbedEndpoint) -> str | None:
     """What to exchange if this name's address leads to another node, and that node's name to this one."""
-    nodes = dialled_nodes(probed.evidence)
-    met = {each.path.broker.node_id: each.probe.node_id for each in nodes}
-    names = {each.path.broker.node_id: each.host for each in nodes}
-    own = probed.path.broker.node_id if probed.path is not None else None
-    other = met.get(own) if own is not None else None
-    if own is None or other is None or other == own or met.get(other) != own:
+    nodes, met = nodes_by_id(probed.evidence), probed.probe.node_id
+    if probed.path is None or met in (None, probed.path.broker.node_id):
         return None
-    one, two = sorted((names[own], names[other]))
+    other = nodes.get(met)
+    if other is None or other.probe.node_id != probed.path.broker.node_id:
+        return None
+    one, two = sorted((probed.host, other.host))
     return f"exchange the addresses of `{one}` and `{two}` in /etc/hosts, or the forwards behind them"
 
 

@@ -190,6 +190,18 @@ def dialled_nodes(evidence: Evidence) -> tuple[DialledNode, ...]:
     )
 
 
+@once
+def nodes_by_id(evidence: Evidence) -> dict[int | None, DialledNode]:
+    """The dialled nodes by the id that is expected there."""
+    return {each.path.broker.node_id: each for each in dialled_nodes(evidence)}
+
+
+@once
+def answering_nodes(evidence: Evidence) -> set[int | None]:
+    """The ids of the nodes that answer at dialled nodes' endpoints; None stands for an unknown one."""
+    return {each.probe.node_id for each in dialled_nodes(evidence)}
+
+
 def handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:
     """The probed endpoints with TLS."""
     return [(probed, probed.probe.tls) for probed in probed_endpoints(evidence) if probed.probe.tls is not None]
@@ -217,8 +229,8 @@ def unreachable(probe: EndpointProbe) -> str | None:
 
 def is_of_own_versions(evidence: Evidence, probe: EndpointProbe) -> bool:
     """Whether the handshake fails by the TLS versions, and the client's configuration names its own."""
-    failed = probe.tls is not None and probe.tls.outcome == "failed"
-    return failed and "PROTOCOL" in getattr(probe.tls, "detail", "") and bool(evidence.tls_versions)
+    tls = probe.tls
+    return tls is not None and tls.outcome == "failed" and "PROTOCOL" in tls.detail and bool(evidence.tls_versions)
 
 
 def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
@@ -44,38 +45,46 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     return tuple(line for node_id, line in sorted(lines.items()) if len(reached[node_id]) == 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What every proven rule does: `host` gives the target of a host, `rule` is the rule for that, None if hosts stay.
+    `ports` are the advertised port and the other one at which nodes answer, None if ports stay.
+    """
+
+    host: Callable[[str], str]
+    rule: str | None
+    ports: tuple[int, int] | None
+
+
 @once
+def _pattern(evidence: Evidence) -> _Pattern | None:
+    """None if there is no such pattern, if no node lacks a proven rule, or if others need none."""
+    lines = proven_lines(evidence)
+    if not lines or len(lines) == len(evidence.paths) or any_reached_directly(evidence):
+        return None
+    pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, lines)]
+    found = _host_pattern(pairs, {path.broker.host for path in evidence.paths})
+    ports = {(one.port, other.port) for one, other in pairs}
+    if found is None:
+        return None
+    if all(one == other for one, other in ports):
+        return _Pattern(*found, None)
+    advertised = {path.broker.port for path in evidence.paths}
+    return _Pattern(*found, ports.pop()) if len(ports) == 1 and advertised == {one for one, _ in ports} else None
+
+
 def one_rule(evidence: Evidence) -> str | None:
     """One rule for all nodes that every proven line follows, if there are nodes without one: a host for the one host
     that all advertise, or a network for their network. It is not tested at these nodes.
     """
-    pairs, hosts = _pairs(evidence), {path.broker.host for path in evidence.paths}
-    if any(one.port != other.port for one, other in pairs):
-        return None
-    rule, _ = _host_pattern(pairs, hosts) or (None, None)
-    return rule
+    pattern = _pattern(evidence)
+    return pattern.rule if pattern is not None and pattern.ports is None else None
 
 
-@once
 def shifted_port(evidence: Evidence) -> tuple[int, int] | None:
-    """The port that all nodes advertise, and the other one at which every proven node answers."""
-    ports = {(one.port, other.port) for one, other in _pairs(evidence)}
-    if len(ports) != 1 or {path.broker.port for path in evidence.paths} != {min(ports)[0]}:
-        return None
-    return ports.pop()
-
-
-def has_own_hosts(evidence: Evidence) -> bool:
-    """Whether every proven node answers at the host that it advertises."""
-    return all(one.host == other.host for one, other in _pairs(evidence))
-
-
-def _pairs(evidence: Evidence) -> list[tuple[Endpoint, Endpoint]]:
-    """The sides of the proven lines; none if the others are reached at their advertised endpoints, or none is left."""
-    lines = proven_lines(evidence)
-    if len(lines) == len(evidence.paths) or any_reached_directly(evidence):
-        return []
-    return [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, lines)]
+    """The port that all nodes advertise, and the other one at which the proven nodes answer on the same hosts."""
+    pattern = _pattern(evidence)
+    return pattern.ports if pattern is not None and pattern.rule is None else None
 
 
 def _sides(line: str) -> tuple[str, str]:
@@ -85,23 +94,23 @@ def _sides(line: str) -> tuple[str, str]:
 
 def _host_pattern(
     pairs: Sequence[tuple[Endpoint, Endpoint]], hosts: set[str]
-) -> tuple[str | None, Callable[[str], str]] | None:
-    """What all pairs do to the host, as a rule and as a function; no rule if the host stays."""
+) -> tuple[Callable[[str], str], str | None] | None:
+    """What all pairs do to the host, as a function and as a rule; no rule if the host stays."""
+    if all(one.host == other.host for one, other in pairs):
+        return str, None
     targets = {other.host for _, other in pairs}
-    if not pairs or all(one.host == other.host for one, other in pairs):
-        return (None, str) if pairs else None
     if len(hosts) == len(targets) == 1:
         (target,) = targets
-        return f"{pairs[0][0].host} = {target}", lambda _: target
+        return lambda _: target, f"{pairs[0][0].host} = {target}"
     if len(pairs) == 1 or not all(map(address, hosts | targets)):
         return None
     for small in (True, False):
-        sides = [{network(each, small=small) for each in side} for side in (hosts, targets)]
-        numbers = [(_number(one.host, small), _number(other.host, small)) for one, other in pairs]
-        if all(len(side) == 1 for side in sides) and all(one == other for one, other in numbers):
-            here, there = sides[0].pop(), sides[1].pop()
-            if here.version == there.version:
-                return f"{here} = {there}", partial(_in_network, there, small)
+        here, there = ({network(each, small=small) for each in side} for side in (hosts, targets))
+        alike = all(_number(one.host, small) == _number(other.host, small) for one, other in pairs)
+        if alike and len(here) == len(there) == 1:
+            one, other = here.pop(), there.pop()
+            if one.version == other.version:
+                return partial(_in_network, other, small), f"{one} = {other}"
     return None
 
 
@@ -131,10 +140,10 @@ def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return (one,)
     if line := known_line(evidence, path):
         return line
-    found = _host_pattern(_pairs(evidence), {each.broker.host for each in evidence.paths})
-    if found is None or not (ports := shifted_port(evidence)):
+    pattern = _pattern(evidence)
+    if pattern is None or pattern.ports is None:
         return ()
-    return (f"{path.broker.endpoint} = {bracketed(found[1](path.broker.host))}:{ports[1]}",)
+    return (f"{path.broker.endpoint} = {bracketed(pattern.host(path.broker.host))}:{pattern.ports[1]}",)
 
 
 def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
@@ -142,7 +151,7 @@ def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
     return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
 
 
-def test_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
+def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
     """The command that tests a rule that follows from the proven ones."""
     proven = proven_lines(evidence)
     derived = [line for line in rules if line not in proven and not line.endswith(_TO_FILL_IN)]
@@ -164,6 +173,7 @@ def corrected(path: BrokerPath, right: Sequence[str]) -> str:
     return f"correct the rule `{path.rule}`{before}"
 
 
+@once
 def any_reached_directly(evidence: Evidence) -> bool:
     """Whether clients reach a node at its advertised endpoint, without a rule."""
     return any(each.answers and each.rule is None for each in evidence.paths)

@@ -26,7 +26,13 @@ from brokernat.doctor.checks.places import (
     probed_endpoints,
     unreachable,
 )
-from brokernat.doctor.checks.proven_rules import any_reached_directly, corrected, derived_line, known_line, test_advice
+from brokernat.doctor.checks.proven_rules import (
+    advice_to_test,
+    any_reached_directly,
+    corrected,
+    derived_line,
+    known_line,
+)
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
@@ -127,10 +133,11 @@ def _of_another_machine(probed: DialledNode) -> str | None:
     """What answers at an address that is another machine's here: the node is proven elsewhere, or other nodes of its
     network accept no connection; and no node is reached at its advertised endpoint.
     """
-    protocol, here = probed.probe.protocol, any_reached_directly(probed.evidence) or is_loopback(probed.host)
-    beside = (each for each in dialled_nodes(probed.evidence) if neighbours(each.host, probed.host, small=True))
-    away = bool(probed.proven_elsewhere) or any(unreachable(each.probe) for each in beside)
-    if protocol in ("", "TLS") or here or not away:
+    protocol = probed.probe.protocol
+    if protocol in ("", "TLS") or any_reached_directly(probed.evidence) or is_loopback(probed.host):
+        return None
+    lost = (each for each in dialled_nodes(probed.evidence) if unreachable(each.probe))
+    if not probed.proven_elsewhere and not any(neighbours(each.host, probed.host, small=True) for each in lost):
         return None
     return f"a machine that is no broker answers there ({protocol})"
 
@@ -194,7 +201,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
             forward = "check that the forward to this node exists and that the node runs"
             routes, restart = route_advice(evidence, probed.probe), restart_advice(evidence, path)
-            tested = test_advice(evidence, right)
+            tested = advice_to_test(evidence, right)
             remedy = Remedy((*routes, *fix, *restart, *tested), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
 
@@ -236,7 +243,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         if rejected and len(rejected) == len(attempts):
             yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
-        elif all(each.outcome == "timeout" for each in attempts) and not _has_wrong_rule_or_record(probed):
+        elif all(each.outcome == "timeout" for each in attempts) and not _is_wrong_endpoint(probed):
             yield from _dropped(probed)
 
 
@@ -255,8 +262,8 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     return Remedy(client, (*other, f"allow {end} in the firewall"), known_line(probed.evidence, path))
 
 
-def _has_wrong_rule_or_record(probed: ProbedEndpoint) -> bool:
-    """Whether the rule or the DNS record of the endpoint is more likely wrong than a firewall."""
+def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
+    """Whether the rule, the DNS record or what the node advertises is more likely wrong than a firewall."""
     evidence, path = probed.evidence, probed.path
     if path is None:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from brokernat.doctor.broker_files.listeners import node_listeners
+from brokernat.doctor.broker_files.listeners import Listener, node_listeners
 from brokernat.doctor.checks.advice import (
     balancer_advice,
     dropped_advice,
@@ -27,14 +27,13 @@ from brokernat.doctor.checks.places import (
     works_for_clients,
 )
 from brokernat.doctor.checks.proven_rules import (
+    advice_to_test,
     any_reached_directly,
     corrected,
     discover_advice,
-    has_own_hosts,
     known_line,
     proven_line,
     shifted_port,
-    test_advice,
     unmapped_advice,
 )
 from brokernat.doctor.evidence import BrokerPath, Evidence, Stage
@@ -122,28 +121,37 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
     forwards = () if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
     dropped = dropped_advice(path.probe)
-    tested, turns = test_advice(evidence, rules), balancer_advice(evidence, rules)
+    tested, turns = advice_to_test(evidence, rules), balancer_advice(evidence, rules)
     client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
     own = port_of_another(evidence, path)
-    if not own and has_own_hosts(evidence) and (ports := shifted_port(evidence)):
+    if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
     return Remedy(client, (*own, *(() if instead else (broker,))), rules)
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """What to correct if the listener of the bootstrap servers advertises the port of another listener."""
-    for probe in evidence.bootstraps if path.rule is None else ():
-        told = {each.endpoint for each in probe.brokers or ()}
-        node = node_listeners(probe)
+    answers = path.probe is not None and path.probe.speaks in ("kafka", "tls")
+    for own, other, same_host in _at_ports_of_others(evidence) if path.rule is None else ():
+        # A port of another host is not the one of the other listener.
+        if own.port == path.broker.port and (answers or same_host):
+            return (f"`advertised.listeners` gives listener {own.name} the port of listener {other.name}: correct it",)
+    return ()
+
+
+@once
+def _at_ports_of_others(evidence: Evidence) -> list[tuple[Listener, Listener, bool]]:
+    """The listeners of the bootstrap servers that advertise the port of another listener, with that one, and whether
+    both advertise the same host.
+    """
+    found = []
+    for probe in evidence.bootstraps:
+        told, node = {each.endpoint for each in probe.brokers or ()}, node_listeners(probe)
         hosts = {each.name: each.host for each in node.advertised}
         for own in node.advertised:
-            others = node.at_port_of(own) if own.endpoint in told and own.port == path.broker.port else []
-            # A port of another host is not the one of the other listener.
-            answers = path.probe is not None and path.probe.speaks in ("kafka", "tls")
-            if others and (answers or hosts.get(others[0].name) == own.host):
-                given = f"`advertised.listeners` gives listener {own.name} the port of listener {others[0].name}"
-                return (f"{given}: correct it",)
-    return ()
+            others = node.at_port_of(own) if own.endpoint in told else []
+            found += [(own, other, hosts.get(other.name) == own.host) for other in others[:1]]
+    return found
 
 
 @once

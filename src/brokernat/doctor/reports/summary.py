@@ -250,7 +250,7 @@ def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     """The fixes of all findings, each line once. Of lines that differ only in the node, the first names the others."""
     found = [*findings]
     client, broker = (
-        tuple(_once((line, each.subject) for each in found for line in each.remedy.sides[side])) for side in (0, 1)
+        tuple(_merged((line, each.subject) for each in found for line in each.remedy.sides[side])) for side in (0, 1)
     )
     return Remedy(client, broker, Remedy().and_also(each.remedy for each in found).rules)
 
@@ -259,8 +259,8 @@ _OWN, _ALIKE = "\N{BULLET}", 3
 """What stands for a subject in the shape of a line, and how many lines of one shape become one."""
 
 
-def _once(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Lines with their subjects: each line once."""
+def _merged(lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Lines with their subjects: each line once, and one for lines that differ only in the subject."""
     first_subjects: dict[str, str] = {}
     for line, subject in lines:
         first_subjects.setdefault(line, subject)
