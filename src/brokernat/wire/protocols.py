@@ -42,6 +42,7 @@ _OF_SERVERS: Final[tuple[tuple[bytes, str], ...]] = (
     (rb"\xff[\xfb-\xfe]", "Telnet"),
     (rb"JDWP-Handshake", "JDWP"),
     (rb"Zookeeper version|srvr is not ", "ZooKeeper"),
+    (rb"\x05[\x00\xff]\Z", "SOCKS"),  # the method that it has chosen (RFC 1928, 3)
 )
 
 

@@ -57,9 +57,11 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             if protocol == "HTTP":
                 forward += ", and let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
             client: tuple[str, ...] = ("use the port of a Kafka listener",)
-            if is_named and severity is Severity.WARNING:
+            if is_named and protocol not in _SILENT_AT_REQUESTS and severity is Severity.WARNING:
                 severity, client = Severity.ERROR, remedy.client
                 seen += ("Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError",)
+            if protocol == "SOCKS":
+                client = (_TUNNEL_INSTEAD_OF_SOCKS,)
             remedy = Remedy(client, (forward,))
         elif is_named and (record := stale_record(evidence, probed.path)):
             remedy = replace(remedy, client=(record, *remedy.client))
@@ -73,6 +75,14 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
             moved = Remedy(broker=(own,) if address(probed.host) is not None and not probed.path.rule else ())
             remedy = record_remedy(probed).and_also([moved, remedy])
         yield finding(severity, probed, said, seen, remedy=remedy)
+
+
+_SILENT_AT_REQUESTS = ("SOCKS", "ZooKeeper")
+"""Protocols whose servers close the connection at a request of Kafka's, so clients go on to the next server."""
+_TUNNEL_INSTEAD_OF_SOCKS = (
+    "Kafka clients cannot use a SOCKS proxy (`ssh -D`): `brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` "
+    "opens a forward for each broker instead"
+)
 
 
 def _one_device(probed: ProbedEndpoint) -> str | None:

@@ -1,7 +1,7 @@
 """Sends ApiVersions: the offered requests distinguish a broker from a controller and show its age.
 
-If the peer does not answer, the probe tries TLS and HTTP: a Kafka listener with TLS ignores plain bytes, and an HTTP
-server sends nothing until a line ends. Only an answer proves another protocol.
+If the peer does not answer, the probe tries TLS and the first words of HTTP, ZooKeeper and SOCKS: a Kafka listener with
+TLS ignores plain bytes, and an HTTP server sends nothing until a line ends. Only an answer proves another protocol.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ API_VERSIONS = 18
 _METADATA, _BROKER_REGISTRATION = 3, 62
 _ZOOKEEPER = b"srvr"
 """The only ZooKeeper command that is allowed by default."""
+_SOCKS = b"\x05\x01\x00"
+"""Version 5, one method: none (RFC 1928, 3)."""
 _MOST = 1 << 16
 _NO_ANSWER = ("silent", "closed", "reset")
 
@@ -49,12 +51,11 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     """The same result, with the peer's answer in another protocol if it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
-    tls, http, zookeeper = await asyncio.gather(
+    tls, *plain = await asyncio.gather(
         answer_in_tls(HTTP, address, port, patience),
-        answer_in_plain(HTTP, address, port, patience),
-        answer_in_plain(_ZOOKEEPER, address, port, patience),
+        *(answer_in_plain(words, address, port, patience) for words in (HTTP, _ZOOKEEPER, _SOCKS)),
     )
-    head = tls or next((each for each in (http, zookeeper) if protocol_of_server(each)), b"")
+    head = tls or next((each for each in plain if protocol_of_server(each)), b"")
     protocol = protocol_of_server(head)
     if tls is not None:
         protocol = "HTTPS" if protocol == "HTTP" else "TLS"

@@ -154,7 +154,14 @@ def test_partitions_without_a_leader_follow_from_a_missing_listener() -> None:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "expected"), [("HTTP", Severity.ERROR), ("SSH", Severity.ERROR), ("", Severity.WARNING)]
+    ("protocol", "expected"),
+    [
+        ("HTTP", Severity.ERROR),
+        ("SSH", Severity.ERROR),
+        ("", Severity.WARNING),
+        ("SOCKS", Severity.WARNING),
+        ("ZooKeeper", Severity.WARNING),
+    ],
 )
 def test_another_server_among_bootstrap_servers_that_answer_ends_java_clients(
     protocol: str, expected: Severity
@@ -169,6 +176,7 @@ def test_another_server_among_bootstrap_servers_that_answer_ends_java_clients(
     assert any("OutOfMemoryError" in each for each in odd.details) == (expected is Severity.ERROR)
     proxy = "let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
     assert any(proxy in line for line in odd.remedy.broker) == (protocol == "HTTP")
+    assert any("brokernat tunnel --ssh" in line for line in odd.remedy.client) == (protocol == "SOCKS")
 
 
 def test_a_broker_that_lists_nobody_is_not_registered() -> None:

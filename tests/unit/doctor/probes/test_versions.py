@@ -64,6 +64,9 @@ def test_what_is_kept_of_a_peer_that_does_not_answer() -> None:
         (b"Zookeeper version: 3.8.4-9316c2a7a97e1666d8f4593f34dd6fc36ecc436c, built on", "ZooKeeper"),
         (b"srvr is not executed because it is not in the whitelist.\n", "ZooKeeper"),
         (bytes.fromhex("000012040000000000"), "HTTP/2"),
+        (bytes.fromhex("0500"), "SOCKS"),
+        (bytes.fromhex("05ff"), "SOCKS"),
+        (bytes.fromhex("05000001"), ""),
         # Kafka's: a length and a correlation id, whole or in part.
         (bytes.fromhex("0000017000000001"), ""),
         (b"\0\0", ""),
@@ -75,14 +78,23 @@ def test_only_bytes_tell_another_protocol(seen: bytes, protocol: str) -> None:
     assert protocol_of_server(seen) == protocol
 
 
-def test_zookeeper_closes_at_a_request_of_kafka_and_answers_its_own_word() -> None:
+@pytest.mark.parametrize(
+    ("word", "answer", "protocol"),
+    [
+        (b"srvr", b"Zookeeper version: 3.8.4, built on 2024-02-12 22:16 UTC\n", "ZooKeeper"),
+        (b"\5\1\0", b"\5\0", "SOCKS"),
+    ],
+)
+def test_a_server_that_closes_at_a_request_of_kafka_answers_its_own_word(
+    word: bytes, answer: bytes, protocol: str
+) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if await reader.read(64) == b"srvr":
-            writer.write(b"Zookeeper version: 3.8.4, built on 2024-02-12 22:16 UTC\n")
+        if await reader.read(64) == word:
+            writer.write(answer)
         writer.close()
 
     found = asyncio.run(explained_at(talk))
-    assert (found.outcome, found.protocol) == ("other-protocol", "ZooKeeper")
+    assert (found.outcome, found.protocol) == ("other-protocol", protocol)
 
 
 @pytest.mark.parametrize(
