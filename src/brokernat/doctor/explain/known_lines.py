@@ -6,7 +6,8 @@ line's start, because each logger writes another prefix.
 
 A file belongs to one client (`client`, which a kind may override). A kind is a `[[line]]` with the fields of
 `KnownLine`. Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions
-(`if`), or the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`.
+(`if`), or the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`; a
+file may have `texts` of its own for such a name, where its client calls the settings otherwise.
 Blanks and line ends in a text are one blank.
 """
 
@@ -67,7 +68,8 @@ class KnownLine:
 
     Groups of the pattern: `node` (Kafka's id, or a client's name of the broker), `endpoint` or `host` and `port`; other
     groups are for the sentences. `role` is the node's role if no group shows it. `borrowed`: the text comes from the
-    JVM, Python or OpenSSL, so other programs print it, too. `wordings` has the texts by client version, `example` is a
+    JVM, Python or OpenSSL, so other programs print it, too; `everyones`: so many do that it counts beside Kafka's lines
+    alone, however short the input is. `wordings` has the texts by client version, `example` is a
     real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
     (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
     else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
@@ -86,6 +88,7 @@ class KnownLine:
     tells: Tells = Tells.PLACE
     role: Role = Role.UNNAMED
     borrowed: bool = False
+    everyones: bool = False
     by_error: bool = False
     calm: bool = False
     fallback: bool = False
@@ -112,13 +115,17 @@ class HostHint:
 def known_lines() -> tuple[KnownLine, ...]:
     """All kinds of lines, grouped by client; no line belongs to two kinds."""
     clients = [table for name, table in tables("lines").items() if name != _SHARED]
-    return tuple(known_line(client["client"], fields) for client in clients for fields in client["line"])
+    return tuple(
+        known_line(client["client"], fields, client.get("texts", {})) for client in clients for fields in client["line"]
+    )
 
 
 @cache
 def host_hints() -> tuple[HostHint, ...]:
     """The hints of `shared.toml`; each host has one kind."""
-    return tuple(HostHint(each["kind"], each["code"], _text(each["means"])) for each in _shared()["hosts"])
+    return tuple(
+        HostHint(each["kind"], each["code"], _text(each["means"], _shared()["texts"])) for each in _shared()["hosts"]
+    )
 
 
 @cache
@@ -132,8 +139,8 @@ def _shared() -> dict[str, Any]:
     return tables("lines")[_SHARED]
 
 
-def known_line(client: str, fields: Mapping[str, Any]) -> KnownLine:
-    """A kind of lines from an entry of a file."""
+def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] | None = None) -> KnownLine:
+    """A kind of lines from an entry of a file; `texts` take the place of the shared ones of their name."""
     fields = {"client": client, **fields}
     given = fields.pop("explanation", None)
     if isinstance(given, str):
@@ -144,15 +151,16 @@ def known_line(client: str, fields: Mapping[str, Any]) -> KnownLine:
     fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
     fields["role"] = Role(fields.get("role", Role.UNNAMED))
-    return KnownLine(explanations=tuple(map(_explanation, given)), **fields)
+    all_texts = {**_shared()["texts"], **texts} if texts else _shared()["texts"]
+    return KnownLine(explanations=tuple(_explanation(each, all_texts) for each in given), **fields)
 
 
-def _explanation(fields: dict[str, Any]) -> Explanation:
+def _explanation(fields: dict[str, Any], texts: Mapping[str, str]) -> Explanation:
     fields = dict(fields)
-    means, do, run = (_text(fields.pop(name, "")) for name in ("means", "do", "run"))
+    means, do, run = (_text(fields.pop(name, ""), texts) for name in ("means", "do", "run"))
     codes, conditions = tuple(fields.pop("codes", ())), fields.pop("if", {})
     return Explanation(means, do, codes, run or (DOCTOR if codes else ""), conditions, **fields)
 
 
-def _text(text: str) -> str:
-    return " ".join(_NAME.sub(lambda name: _shared()["texts"][name[1]].strip(), text).split())
+def _text(text: str, texts: Mapping[str, str]) -> str:
+    return " ".join(_NAME.sub(lambda name: texts[name[1]].strip(), text).split())

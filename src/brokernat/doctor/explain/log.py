@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from brokernat.doctor.explain.known_lines import Tells
+from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import LONGEST, timestamp, unfolded, unwrapped, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
@@ -37,11 +37,17 @@ _PASTED = 30
 _FRAMES = 12
 # The start of a frame, also in JSON.
 _FRAME = ("at ", '"')
+_TROUBLE = re.compile(
+    r"\b(?:[Ff]ail(?:ed|ure|s|ing)?|FAILED|[Ee]rror|ERROR|FATAL|[Ff]atal|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould not|"
+    r"[Cc]ouldn't|refused|denied|timed out|[Tt]imeout reached|panic|[Aa]borted|[Gg]iving up|gave up|[Nn]ot ready)\b|"
+    r"Exception\b|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
+)
 # The end of a line of a folded text.
 _FOLDS = ("\\\n", "\\\r\n")
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
+    r"\bConsumerGroup\b|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
     r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
 )
@@ -249,6 +255,13 @@ class _Reader:
             explained = [each for each in explained if not _only_places(each)]
         # The cause of a wrapper is shown with it.
         causes = tuple(each.cause for each in explained if each.cause)
+        if any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained):
+            # The guesses of a wrapper in a wrapper say nothing more where a line gives a reason.
+            explained = [
+                each
+                for each in explained
+                if each.cause or each.match.known.tells is not Tells.WRAPPER or not each.line.endswith(causes)
+            ]
         explained = [
             each
             for each in explained
@@ -281,10 +294,12 @@ class _Reader:
 
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
+        trouble = any(_TROUBLE.search(text) and not match_step(text) for text in self._above)
         for number, text in enumerate(self._above):
             shown = printable(text.strip().replace("\t", " "))
             match = match_step(shown)
-            if match:
+            # Beside a failure that is not known, no line is called harmless.
+            if match and not (trouble and match.known.tells is Tells.STEP and not _OF_STACK.match(text)):
                 self._count(_Occurrence(self._pieces + number + 1, match, shown, timestamp(text)))
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
@@ -323,7 +338,7 @@ class _Reader:
             kafkas = not each.match.known.borrowed or _is_kafkas(each)
             if kafkas:
                 self._count(each)
-            elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
+            elif kafkas is None and self._number <= _PASTED and not _is_everyones(each.match.known):
                 self._doubtful.append(each)
 
     def _count(self, it: _Occurrence) -> None:
@@ -334,7 +349,8 @@ class _Reader:
             self._counted = it.number
             self._keys.clear()
         peer = it.match.peer
-        key = it.match.known.key, peer.role, peer.node, peer.endpoint
+        # Lines of one kind that mean different things are not one report.
+        key = it.match.known.key, peer.role, peer.node, peer.endpoint, id(it.match.explanation)
         # The same error twice in one line, in a message and its stack, counts once.
         if key in self._keys:
             return
@@ -384,6 +400,10 @@ def _told_below(it: _Occurrence) -> bool:
     """Whether a kind explains the stack below an error."""
     matches = (match_line(text.strip()) for text in it.below)
     return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
+
+
+def _is_everyones(known: KnownLine) -> bool:
+    return known.by_error or known.everyones
 
 
 def _only_places(explained: ExplainedLine) -> bool:

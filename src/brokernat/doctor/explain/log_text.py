@@ -23,8 +23,10 @@ LONGEST: Final = 65536
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
-# A stack in one line outside of JSON, as Go's `%q` and Python's `repr` write it.
-_STACK_IN_LINE = re.compile(r'\\n(?:\\t|\s){0,8}(?:at [\w.$]+[.(/]|Caused by: |Traceback |File \\?")')
+# A stack in one line outside of JSON, as Go's `%q` and Python's `repr` write it, or ruby-kafka's list of seed brokers.
+_STACK_IN_LINE = re.compile(
+    r'\\n(?:\\t|\s){0,8}(?:at [\w.$]+[.(/]|Caused by: |Traceback |File \\?"|- kafka(?:\+ssl)?://)'
+)
 _ENTITY = re.compile("&(lt|gt|amp|quot|apos|nbsp|#39|#34);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "#39": "'", "#34": '"'}
 # YAML folds a long text in double quotes: the line ends with a backslash, and the next one starts with one.

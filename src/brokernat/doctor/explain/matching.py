@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
 from brokernat.doctor.explain.log_text import wording_of
-from brokernat.doctor.explain.peers import Peer, peer_of
+from brokernat.doctor.explain.peers import UNNAMED, Peer, peer_of
 
 _LETTERS = 5
 # Longer lines are searched in parts.
@@ -49,7 +49,7 @@ class LineMatch:
     @property
     def means(self) -> str:
         """The meaning, in sentences with the line's node and endpoint."""
-        means = self._explanation.means.format_map(self.peer.words)
+        means = self._filled(self.explanation.means, UNNAMED["endpoint"])
         if self.peer.dialled:
             return f"{means} It was dialled at {self.peer.dialled}, so an address map is in force."
         hint = self._host_hint
@@ -58,12 +58,12 @@ class LineMatch:
     @property
     def do(self) -> str:
         """The fix."""
-        return self._explanation.do.format_map(self.peer.words)
+        return self._filled(self.explanation.do, "its address")
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The checks that prove it, the most likely first."""
-        codes = self._explanation.codes
+        codes = self.explanation.codes
         if self.peer.dialled:
             return tuple(code for code in codes if code not in _WITHOUT_MAP) or codes
         hint = self._host_hint
@@ -77,7 +77,7 @@ class LineMatch:
     @property
     def run(self) -> str:
         """The command to run next; empty if none helps."""
-        return self._explanation.run.format_map(self.peer.words)
+        return self.explanation.run.format_map(self.peer.words)
 
     @property
     def advertises_itself(self) -> bool:
@@ -85,17 +85,32 @@ class LineMatch:
         return self.peer.role is Role.ADVERTISED and self.peer.host_kind == "loopback"
 
     @property
-    def _explanation(self) -> Explanation:
+    def explanation(self) -> Explanation:
+        """The explanation of the kind that holds for this line."""
+        if len(self.known.explanations) == 1:
+            return self.known.explanations[0]
         facts = {**self.peer.words, "role": self.peer.role, "host_kind": self.peer.host_kind}
         for each in self.known.explanations:
             if all(re.fullmatch(pattern, facts.get(name, "")) for name, pattern in each.conditions.items()):
                 return each
         return self.known.explanations[-1]
 
+    def _filled(self, text: str, unnamed: str) -> str:
+        """A sentence with the line's values; `unnamed` takes the place of an endpoint that the line does not name."""
+        words = self.peer.words
+        if words["endpoint"] != UNNAMED["endpoint"]:
+            return text.format_map(words)
+        if self.peer.role is Role.BOOTSTRAP:
+            unnamed = "the configured address"
+        text = text.replace(" ({endpoint})", "").replace("`{endpoint}`", "{endpoint}")
+        capital = text.startswith("{endpoint}")
+        filled = text.format_map({**words, "endpoint": unnamed})
+        return filled[:1].upper() + filled[1:] if capital else filled
+
     @property
     def _lacks_rule(self) -> bool:
         advertised = self.peer.role in (Role.ADVERTISED, Role.COORDINATOR)
-        return advertised and not self.peer.dialled and not _WITHOUT_MAP.isdisjoint(self._explanation.codes[:2])
+        return advertised and not self.peer.dialled and not _WITHOUT_MAP.isdisjoint(self.explanation.codes[:2])
 
     @property
     def _host_hint(self) -> HostHint | None:

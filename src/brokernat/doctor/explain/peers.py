@@ -68,7 +68,8 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
     endpoint = groups.get("endpoint") or _endpoint(groups)
     if endpoint:
         groups["endpoint"] = endpoint
-        groups.setdefault("host", endpoint.rpartition(":")[0].strip("[]"))
+        # Java leaves the name out if there is none: `/10.0.0.1:9092`.
+        groups["host"] = groups.get("host") or endpoint.rpartition(":")[0].strip("[]")
     if node is not None:
         groups |= {"node": str(node), "of_node": f" of node {node}"}
     # `10.0.0.1/10.9.0.1:9092`: an address never resolves to another one, so a map translated it.

@@ -12,9 +12,12 @@ from typing import Any, Final
 from brokernat.doctor.checks import Check, catalogue
 from brokernat.doctor.explain.log import ExplainedLine, LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
+from brokernat.doctor.explain.peers import UNNAMED
 from brokernat.text import folded
 
 _LONGEST: Final = 400
+# The values of a line that show where, and not what.
+_PLACE: Final = frozenset({"endpoint", "host", "ip", "port", "node", "of_node"})
 
 
 def codes_text(codes: Iterable[Check], width: int) -> str:
@@ -38,8 +41,11 @@ def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
 
 
 def log_text(report: LogReport, width: int) -> str:
-    """A block for each explained line, at the end the next commands; empty if nothing was recognised."""
-    blocks = ["\n".join(_explained(each, width)) for each in report.explained]
+    """A block for each explanation, at the end the next commands; empty if nothing was recognised.
+
+    Lines that differ only in the endpoint have one block.
+    """
+    blocks = ["\n".join(_explained(each, width)) for each in _by_explanation(report.explained)]
     commands = dict.fromkeys(each.run for each in report.explained if each.run)
     if commands:
         blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
@@ -85,7 +91,19 @@ def _explained_json(explained: ExplainedLine) -> dict[str, Any]:
     }
 
 
-def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
+def _by_explanation(explained: Iterable[ExplainedLine]) -> list[list[ExplainedLine]]:
+    groups: dict[object, list[ExplainedLine]] = {}
+    for each in explained:
+        peer = each.match.peer
+        words = frozenset((name, text) for name, text in peer.words.items() if name not in _PLACE)
+        alike = each.match.known.key, id(each.match.explanation), peer.role, each.codes, words, each.cause, each.settled
+        # An address map is in force for some of them only.
+        groups.setdefault((alike, peer.host_kind, peer.dialled), []).append(each)
+    return list(groups.values())
+
+
+def _explained(group: list[ExplainedLine], width: int) -> Iterator[str]:
+    explained, *others = group
     match = explained.match
     yield from folded(f"{match.known.client}: {match.known.title}", width, "", "  ")
     # A line is not folded, because users search for it.
@@ -94,13 +112,24 @@ def _explained(explained: ExplainedLine, width: int) -> Iterator[str]:
         span = f", {explained.first_seen} to {explained.last_seen}" if explained.first_seen else ""
         yield from _field("seen", f"{explained.count} times{span}", width)
     yield from _field("means", explained.means, width)
+    if others:
+        yield from _field("also", ", ".join(filter(None, map(_place, others))), width)
     if explained.cause:
         yield from _field("cause", explained.cause, width)
     for code in explained.codes:
         yield from _field("check", f"{code} {catalogue()[code].title}", width)
     yield from _field("do", explained.do, width)
-    if match.rule:
-        yield f"  rule   {match.rule}"
+    for rule in filter(None, (each.match.rule for each in group)):
+        yield f"  rule   {rule}"
+
+
+def _place(explained: ExplainedLine) -> str:
+    """The endpoint and node of a line whose explanation is that of another one, and how often it occurred."""
+    peer = explained.match.peer
+    place = peer.endpoint or ("" if peer.words["host"] == UNNAMED["host"] else peer.words["host"])
+    if peer.node is not None:
+        place = f"{place} (node {peer.node})" if place else f"node {peer.node}"
+    return f"{place}, {explained.count} times" if place and explained.count > 1 else place
 
 
 def _unknown(unknown: UnknownLine, width: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from brokernat.doctor.explain.log import MOST, explain_log
 from brokernat.doctor.explain.log_text import LONGEST, pieces
+from brokernat.doctor.explain.report import log_text
 
 DEAD = "{} WARN Connection to node {} (/10.0.{}.{}:9092) could not be established. Node may not be available.\n"
 LATE = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listTopics\n"
@@ -258,3 +259,60 @@ def test_a_text_over_several_lines_is_one_line() -> None:
     assert found.lines == 3
     wrapped = ["  message: Class org.apache.kafka.X\n", "    could not be found\n"]
     assert [each.match.known.key for each in explain_log(wrapped).explained] == ["java-class-not-found"]
+
+
+def test_lines_of_one_kind_that_mean_different_things_are_apart() -> None:
+    rejoins = "Group member (shop,coor=#PID<0.9.0>): re-joining group, reason::{}\n"
+    found = explain_log(map(rejoins.format, ("rebalance_in_progress", "unknown_member_id", "rebalance_in_progress")))
+    assert [(each.match.known.key, each.count) for each in found.explained] == [("brod-rejoin", 2), ("brod-rejoin", 1)]
+    assert len({each.means for each in found.explained}) == 2
+
+
+def test_no_line_is_called_harmless_beside_a_failure_that_is_not_known() -> None:
+    step = "INFO Kafka version: 3.9.0 (org.apache.kafka.common.utils.AppInfoParser)\n"
+    assert [each.match.known.key for each in explain_log([step]).explained] == ["kafka-steps"]
+    for trouble in ("giving up after 10 attempts\n", "the job failed\n", "exit status 1\n"):
+        assert explain_log([step, trouble]).explained == ()
+
+
+def test_a_wrapper_in_a_wrapper_does_not_guess_beside_a_reason() -> None:
+    reason = "WARN Couldn't resolve server kafka:9092 from bootstrap.servers as DNS resolution failed for kafka\n"
+    start = "ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)\n"
+    inner = "org.apache.kafka.common.KafkaException: Failed to construct kafka producer\n"
+    keys = [each.match.known.key for each in explain_log([reason, start, inner]).explained]
+    assert keys == ["java-bootstrap-unresolved", "broker-start-failed"]
+    assert "java-not-constructed" in [each.match.known.key for each in explain_log([start, inner]).explained]
+
+
+def test_an_endpoint_that_the_line_does_not_name_is_not_quoted() -> None:
+    (found,) = explain_log(
+        ["WARN Connection to node -1 could not be established. Broker may not be available.\n"]
+    ).explained
+    assert found.means == "The bootstrap server does not accept connections from here."
+    assert "does not name" not in found.do
+    assert "compare the configured address with" in found.do
+    (other,) = explain_log(
+        ["WARN Connection to node 7 could not be established. Broker may not be available.\n"]
+    ).explained
+    assert other.means.startswith("Node 7 advertises an endpoint that the line does not name, ")
+
+
+def test_lines_that_differ_in_the_endpoint_have_one_block() -> None:
+    report = explain_log([line(1, 1), line(2, 2), line(3, 3), line(4, 3), "kafka: no broker\n"])
+    text = log_text(report, 100)
+    assert text.count("Java client: no connection to a node") == 1
+    assert "also   10.0.0.1:9092 (node 1), 10.0.0.2:9092 (node 2)\n" in text
+    assert [each for each in text.splitlines() if "rule   " in each] == [
+        f"  rule   10.0.0.{node}:9092 = HOST:PORT" for node in (3, 1, 2)
+    ]
+    # A broker on the client's own machine is another matter.
+    loopback = line(1, 4).replace("10.0.0.4", "127.0.0.1")
+    assert log_text(explain_log([line(1, 1), loopback]), 100).count("no connection to a node") == 2
+
+
+def test_a_list_of_seed_brokers_in_one_text_is_several_lines() -> None:
+    inspected = (
+        'error_class=Kafka::ConnectionError error="Could not connect to any of the seed brokers:'
+        '\\n- kafka://127.0.0.1:9092: Connection refused - connect(2) for 127.0.0.1:9092"\n'
+    )
+    assert [each.match.known.key for each in explain_log([inspected]).explained] == ["ruby-seed", "ruby-no-seed"]
