@@ -212,6 +212,9 @@ def _spelled(name: str) -> Iterator[str]:
     yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python}")
     yield f"[Error {code}] {python.removesuffix('Error')}"
     yield from (f"aiokafka.errors.{python}", f"kafka server: {_beginning(fields.get('sarama', says))}")
+    # sarama before 1.0 has no prefix, and programs cut it off.
+    if len(fields.get("sarama", "").split()) >= _WORDS:
+        yield _beginning(fields["sarama"])
     title = f"[{code}] {go}"
     yield f"{title}: " if name in anybodys["names"] else title
     # kafka-go's own title and description, without the code.

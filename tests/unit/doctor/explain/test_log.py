@@ -284,6 +284,14 @@ def test_a_wrapper_in_a_wrapper_does_not_guess_beside_a_reason() -> None:
     assert "java-not-constructed" in [each.match.known.key for each in explain_log([start, inner]).explained]
 
 
+def test_a_text_of_every_program_counts_beside_kafka_alone() -> None:
+    missing = "java.lang.NoClassDefFoundError: org/apache/avro/Schema\n"
+    assert explain_log([missing]).explained == ()
+    frame = "\tat io.confluent.kafka.serializers.KafkaAvroSerializer.serialize(KafkaAvroSerializer.java:66)\n"
+    found = explain_log([missing, frame]).explained
+    assert [each.match.known.key for each in found] == ["class-of-library-missing"]
+
+
 def test_an_endpoint_that_the_line_does_not_name_is_not_quoted() -> None:
     (found,) = explain_log(
         ["WARN Connection to node -1 could not be established. Broker may not be available.\n"]
@@ -316,3 +324,26 @@ def test_a_list_of_seed_brokers_in_one_text_is_several_lines() -> None:
         '\\n- kafka://127.0.0.1:9092: Connection refused - connect(2) for 127.0.0.1:9092"\n'
     )
     assert [each.match.known.key for each in explain_log([inspected]).explained] == ["ruby-seed", "ruby-no-seed"]
+
+
+@pytest.mark.parametrize(
+    ("text", "healthy_before"),
+    [
+        ("b:9092/bootstrap: 1 request(s) timed out: disconnect (after 62549ms in state UP)", True),
+        ("b:9092/bootstrap: 1 request(s) timed out: disconnect (after 10002ms in state APIVERSION_QUERY)", False),
+        ("b:9092/bootstrap: Timed out MetadataRequest in flight (after 59267ms, timeout #0)", True),
+        ("b:9092/bootstrap: Timed out ApiVersionRequest in flight (after 10000ms, timeout #0)", False),
+        ("b:9095/0: Timed out 1 in-flight, 0 retry-queued, 0 out-queue, 0 partially-sent requests", True),
+    ],
+)
+def test_a_connection_that_worked_has_the_right_protocol(text: str, healthy_before: bool) -> None:
+    (found,) = explain_log([f"%4|1616160592.294|FAIL|rdkafka#producer-1| [thrd:b]: {text}\n"]).explained
+    assert ("had been ready" in found.means) is healthy_before
+    assert ("security.protocol" in found.do) is not healthy_before
+
+
+@pytest.mark.parametrize(("status", "of"), [(404, "has nothing at"), (401, "client id or secret"), (503, "overloaded")])
+def test_the_status_decides_what_the_authorization_server_means(status: int, of: str) -> None:
+    error = f"HttpException: POST request to http://sso/token failed with status {status}: x"
+    (found,) = explain_log([f"io.strimzi.kafka.oauth.common.{error}\n"]).explained
+    assert of in found.means
