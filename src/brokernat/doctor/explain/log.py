@@ -37,9 +37,11 @@ _PASTED = 30
 _FRAMES = 12
 # The start of a frame, also in JSON.
 _FRAME = ("at ", '"')
+# A line that reports a failure, whoever wrote it; `error=NONE` reports none.
 _TROUBLE = re.compile(
-    r"\b(?:[Ff]ail(?:ed|ure|s|ing)?|FAILED|[Ee]rror|ERROR|FATAL|[Ff]atal|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould not|"
-    r"[Cc]ouldn't|refused|denied|timed out|[Tt]imeout reached|panic|[Aa]borted|[Gg]iving up|gave up|[Nn]ot ready)\b|"
+    r"\b(?:[Ff]ail(?:ed|ure|s|ing)?|FAILED|[Ee]rror(?!['\"]?\s?[=:]\s?(?:NONE|[Nn]one|null|nil|0)\b)|ERROR|FATAL|"
+    r"[Ff]atal|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould not|[Cc]ouldn't|refused|denied|timed out|[Tt]imeout reached|panic|"
+    r"[Aa]borted|[Kk]illed|[Gg]iving up|gave up|[Nn]ot ready)\b|"
     r"Exception\b|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
 )
 # The end of a line of a folded text.
@@ -241,7 +243,8 @@ class _Reader:
         self._decide()
         if self._number <= _PASTED:
             for each in self._doubtful or self._telling():
-                self._count(each)
+                if not self._is_harmless_beside_trouble(each.match):
+                    self._count(each)
             if not self._explained:
                 self._take_wrapped()
             if not self._explained:
@@ -280,6 +283,13 @@ class _Reader:
             or (each.match.advertises_itself and each.match.peer.endpoint not in named)
         ]
 
+    def _is_harmless_beside_trouble(self, match: LineMatch) -> bool:
+        """Whether the line is a step, and a line of no kind reports a failure: then no step is called harmless."""
+        known = match.known
+        if not (known.calm and known.fallback and known.tells is Tells.STEP):
+            return False
+        return any(_TROUBLE.search(text) and not match_step(text) and not match_line(text) for text in self._above)
+
     def _take_wrapped(self) -> None:
         # A text that was wrapped at its blanks, with the further lines indented.
         whole, parts = "", 0
@@ -294,12 +304,10 @@ class _Reader:
 
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
-        trouble = any(_TROUBLE.search(text) and not match_step(text) for text in self._above)
         for number, text in enumerate(self._above):
             shown = printable(text.strip().replace("\t", " "))
             match = match_step(shown)
-            # Beside a failure that is not known, no line is called harmless.
-            if match and not (trouble and match.known.tells is Tells.STEP and not _OF_STACK.match(text)):
+            if match and not self._is_harmless_beside_trouble(match):
                 self._count(_Occurrence(self._pieces + number + 1, match, shown, timestamp(text)))
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
@@ -350,7 +358,11 @@ class _Reader:
             self._keys.clear()
         peer = it.match.peer
         # Lines of one kind that mean different things are not one report.
-        key = it.match.known.key, peer.role, peer.node, peer.endpoint, id(it.match.explanation)
+        same = it.match.known.key, peer.role, peer.node, peer.endpoint
+        last, _ = self._last
+        # The cause of an exception in one stack is the same report, though it is worded otherwise.
+        of_stack = near and isinstance(last, tuple) and last[:-1] == same and it.text.startswith("Caused by")
+        key = last if of_stack else (*same, it.match.explanation.means)
         # The same error twice in one line, in a message and its stack, counts once.
         if key in self._keys:
             return

@@ -266,6 +266,14 @@ def test_lines_of_one_kind_that_mean_different_things_are_apart() -> None:
     found = explain_log(map(rejoins.format, ("rebalance_in_progress", "unknown_member_id", "rebalance_in_progress")))
     assert [(each.match.known.key, each.count) for each in found.explained] == [("brod-rejoin", 2), ("brod-rejoin", 1)]
     assert len({each.means for each in found.explained}) == 2
+    # Two explanations of one text are one.
+    late = "%4|1616160592.294|FAIL|rdkafka#producer-1| [thrd:b]: b:9095/1: {}\n"
+    texts = ("1 request(s) timed out: disconnect (after 62549ms in state UP)", "Timed out 1 in-flight, 0 retry-queued")
+    assert [each.count for each in explain_log(map(late.format, texts)).explained] == [2]
+    # So are an exception and its cause.
+    error = "org.apache.kafka.common.errors.SerializationException: Error deserializing JSON message from topic: t\n"
+    cause = "Caused by: java.lang.IllegalArgumentException: Can't coerce string to type. targetType: BIGINT\n"
+    assert [each.match.known.key for each in explain_log([error, cause]).explained] == ["ksqldb-record"]
 
 
 def test_no_line_is_called_harmless_beside_a_failure_that_is_not_known() -> None:
@@ -273,6 +281,8 @@ def test_no_line_is_called_harmless_beside_a_failure_that_is_not_known() -> None
     assert [each.match.known.key for each in explain_log([step]).explained] == ["kafka-steps"]
     for trouble in ("giving up after 10 attempts\n", "the job failed\n", "exit status 1\n"):
         assert explain_log([step, trouble]).explained == ()
+        assert explain_log(["12:00:00 [info] the kafka input has started\n", trouble]).explained == ()
+    assert explain_log([step, "kafka DEBUG the fetch returned (error=NONE, errors: null)\n"]).explained
 
 
 def test_a_wrapper_in_a_wrapper_does_not_guess_beside_a_reason() -> None:
