@@ -51,9 +51,9 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     """The same result, with the peer's answer in another protocol if it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
-    tls, *plain = await asyncio.gather(
+    tls, plain = await asyncio.gather(
         answer_in_tls(HTTP, address, port, patience),
-        *(answer_in_plain(words, address, port, patience) for words in (HTTP, _ZOOKEEPER, _SOCKS)),
+        asyncio.gather(*(answer_in_plain(words, address, port, patience) for words in (HTTP, _ZOOKEEPER, _SOCKS))),
     )
     head = tls or next((each for each in plain if protocol_of_server(each)), b"")
     protocol = protocol_of_server(head)
