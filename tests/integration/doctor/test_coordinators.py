@@ -24,8 +24,11 @@ from brokernat.testbed.place import wait_until
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("patient_doctor")]
 
 KINDS = pytest.mark.parametrize(
-    ("kind", "resource", "code"),
-    [("group", Resource.GROUP, "BN701"), ("transaction", Resource.TRANSACTIONAL_ID, "BN702")],
+    ("kind", "resource", "right", "code"),
+    [
+        ("group", Resource.GROUP, Operation.READ, "BN701"),
+        ("transaction", Resource.TRANSACTIONAL_ID, Operation.WRITE, "BN702"),
+    ],
     ids=["group", "transaction"],
 )
 
@@ -64,9 +67,9 @@ def test_nobody_is_asked_where_that_would_create_a_topic(doctor_scene: Scene) ->
 
 @KINDS
 def test_a_right_to_the_group_or_id_alone_is_enough(
-    strict: RunningCluster, kind: Any, resource: Resource, code: str
+    strict: RunningCluster, kind: Any, resource: Resource, right: Operation, code: str
 ) -> None:
-    """The user never sees the topic behind it."""
+    """The user never sees the topic behind it. Who may only look up the coordinator cannot join or write."""
     wanted = Coordinator(kind, f"auditors-of-{kind}")
     node = ask_as_clients_do(strict, wanted)
     forbidden = diagnose(asked(strict.cluster, wanted))
@@ -74,14 +77,18 @@ def test_a_right_to_the_group_or_id_alone_is_enough(
 
     allow(strict, Allow(Operation.DESCRIBE, resource, wanted.key))
     found = asked(strict.cluster, wanted)
-    assert problems(found) == set()
+    assert problems(found) == {"BN003"}
     assert [each.broker and each.broker.node_id for each in found.coordinators] == [node]
+
+    allow(strict, Allow(right, resource, wanted.key))
+    found = asked(strict.cluster, wanted)
+    assert problems(found) == set()
     assert code in diagnose(found).passed
 
 
 def test_any_group_of_the_user_shows_that_the_unreached_coordinator_may_be_asked_for(strict: RunningCluster) -> None:
     here, there = group_at(strict, 1, "reached"), group_at(strict, 2, "unreached")
-    allow(strict, *(Allow(Operation.DESCRIBE, Resource.GROUP, name) for name in (here, there)))
+    allow(strict, *(Allow(Operation.READ, Resource.GROUP, name) for name in (here, there)))
     barred = with_rule_for(strict, 1)
     make_group(strict, here)
     missing = diagnose(looked_at(barred, groups=(there,)))
@@ -94,7 +101,7 @@ def test_any_group_of_the_user_shows_that_the_unreached_coordinator_may_be_asked
 def test_the_coordinator_of_an_id_is_a_node_to_reach(strict: RunningCluster) -> None:
     wanted = Coordinator("transaction", "payments")
     node = ask_as_clients_do(strict, wanted)
-    allow(strict, Allow(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, wanted.key))
+    allow(strict, Allow(Operation.WRITE, Resource.TRANSACTIONAL_ID, wanted.key))
     allow(strict, Allow(Operation.DESCRIBE, name=wanted.topic))
     missing = diagnose(asked(with_rule_for(strict, 3 - node), wanted))
     assert {each.code for each in missing.findings if each.severity is Severity.ERROR} == {"BN605", "BN702"}

@@ -13,6 +13,8 @@ from brokernat.text import counted
 
 _FORBIDDEN = "TOPIC_AUTHORIZATION_FAILED"
 _CLIENTS = {"READ": "consumers", "WRITE": "producers"}
+_NAMED_BY = {"READ": "group", "WRITE": "transaction"}
+"""A group is named for a consumer, a transactional id for a producer."""
 
 
 @check("BN508", Need.METADATA, Need.TOPICS)
@@ -44,10 +46,12 @@ def topic_rights(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The client's user has no right to {subjects}.
     What: the client's user may neither read nor write a topic that was given with `--topic`, or only one of the two.
-    Why: an authorizer runs, and no rule allows it. Clients get `TOPIC_AUTHORIZATION_FAILED`. Brokers before 2.3 tell
-    only whether the user sees the topic.
+    Why: an authorizer runs, and no rule allows it. Clients get `TOPIC_AUTHORIZATION_FAILED`. With `--group` a consumer
+    is meant and with `--transactional-id` a producer; otherwise one of the two rights is enough. Brokers before 2.3
+    tell only whether the user sees the topic.
     Remedy: grant the right with the `kafka-acls.sh` line of the finding: `Read` to a consumer, `Write` to a producer.
     """
+    kinds = {each.kind for each in evidence.coordinators}
     for each in evidence.topics:
         subject = f"topic {each.name}"
         rights = _CLIENTS if each.rights is None and not each.error else each.rights or ()
@@ -59,7 +63,8 @@ def topic_rights(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(subject, "this user may neither read nor write it", client=client, broker=lines)
         elif not each.error and missing:
             message = f"this user has no right to {missing[0]}, so {_CLIENTS[missing[0]]} are rejected"
-            yield info(subject, message, broker=lines)
+            report = error if _NAMED_BY[missing[0]] in kinds else info
+            yield report(subject, message, broker=lines)
 
 
 @check("BN511", Need.METADATA, Need.TOPICS)
@@ -94,11 +99,15 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
         )
 
 
-_OPTIONS = {
-    "GROUP_AUTHORIZATION_FAILED": "--operation Read --group",
-    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "--operation Write --transactional-id",
+_FORBIDDEN_KEYS = ("GROUP_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")
+_RIGHTS = {
+    "group": ("--operation Read --group", "this user has no right to READ, so consumers cannot join it"),
+    "transaction": (
+        "--operation Write --transactional-id",
+        "this user has no right to WRITE, so producers cannot use it",
+    ),
 }
-"""DESCRIBE is enough to find a coordinator. These rights imply it, and consumers and producers need them anyway."""
+"""What `kafka-acls.sh` grants to clients, which includes DESCRIBE, and the message if it is missing."""
 
 
 @check("BN003", Need.METADATA, Need.COORDINATORS)
@@ -106,17 +115,21 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     """A right is missing.
 
     Cause: The client's user has no rights for {subjects}.
-    What: the client's user may not look up the coordinator of a named group or transactional id.
-    Why: an authorizer runs, and the user has no DESCRIBE right on it. Clients of this user fail with
+    What: the client's user may not look up the coordinator of a named group or transactional id (DESCRIBE), or may not
+    join the group (READ) or write with the id (WRITE).
+    Why: an authorizer runs, and no rule allows it, or one denies it. Clients of this user fail with
     `GroupAuthorizationException` or `TransactionalIdAuthorizationException`.
     Remedy: grant the right with the `kafka-acls.sh` line of the finding.
     """
     for each in evidence.coordinators:
-        option = _OPTIONS.get(each.error)
-        if option is not None:
-            right = acl_line(evidence, f"{option} {each.key}")
+        if not each.forbidden and each.error not in _FORBIDDEN_KEYS:
+            continue
+        option, needed = _RIGHTS[each.kind]
+        message, seen = needed, ("this user may look up its coordinator (DESCRIBE)",)
+        if not each.forbidden:
             message = "only users with the DESCRIBE right may look up its coordinator"
-            yield error(each.subject, message, (f"the broker reports: {each.error}",), broker=right)
+            seen = (f"the broker reports: {each.error}",)
+        yield error(each.subject, message, seen, broker=acl_line(evidence, f"{option} {each.key}"))
 
 
 @check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)

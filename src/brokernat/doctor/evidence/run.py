@@ -45,13 +45,15 @@ class Coordinator:
     """The coordinator of a group or a transactional id, as a bootstrap server reports it.
 
     `error` is the Kafka error name that two queries returned instead; `not-asked` if the request would create `topic`,
-    `not-answered` if the connection ended or the time ran out first.
+    `not-answered` if the connection ended or the time ran out first. `forbidden` is whether the client's user may look
+    it up (DESCRIBE) and lacks what its clients need: READ on the group, WRITE on the id.
     """
 
     kind: Literal["group", "transaction"]
     key: str
     broker: Advertised | None = None
     error: str = ""
+    forbidden: bool = False
 
     @property
     def subject(self) -> str:

@@ -8,6 +8,9 @@ FindCoordinator makes Kafka create `__consumer_offsets` or `__transaction_state`
 DESCRIBE on the group. Then DescribeGroups, or from 3.0 on DescribeTransactions, is sent to every node: they need the
 same right and create nothing. The node that does not answer NOT_COORDINATOR is the coordinator, and the topic exists.
 It also exists if a node lists any group that it coordinates.
+
+Clients need more than DESCRIBE: READ on the group, WRITE on the id. A broker checks that right before anything else
+(KafkaApis), so a Heartbeat of no member and an EndTxn of no producer show it and change nothing.
 """
 
 from __future__ import annotations
@@ -17,19 +20,23 @@ import io
 import struct
 from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kio.schema.describe_groups.v1.request import DescribeGroupsRequest
 from kio.schema.describe_groups.v1.response import DescribeGroupsResponse
 from kio.schema.describe_transactions.v0.request import DescribeTransactionsRequest
+from kio.schema.end_txn.v1.request import EndTxnRequest
+from kio.schema.end_txn.v1.response import EndTxnResponse
 from kio.schema.errors import ErrorCode
 from kio.schema.find_coordinator.v1.request import FindCoordinatorRequest
 from kio.schema.find_coordinator.v1.response import FindCoordinatorResponse
+from kio.schema.heartbeat.v1.request import HeartbeatRequest
+from kio.schema.heartbeat.v1.response import HeartbeatResponse
 from kio.schema.list_groups.v0.request import ListGroupsRequest
 from kio.schema.list_groups.v0.response import ListGroupsResponse
-from kio.schema.types import GroupId, TransactionalId
+from kio.schema.types import GroupId, ProducerId, TransactionalId
 from kio.serial import entity_writer
-from kio.static.primitive import i8
+from kio.static.primitive import i8, i16, i32
 
 from brokernat.address import Endpoint
 from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless, TopicSeen
@@ -135,7 +142,26 @@ async def coordinator(channel: Channel, wanted: Coordinator, topics: Container[s
     if told.error in _TRANSIENT:
         await asyncio.sleep(PAUSE)
         told = await _asked(channel, wanted)
-    return told
+    return told if told.broker is None else replace(told, forbidden=await _is_forbidden(channel, wanted))
+
+
+async def _is_forbidden(channel: Channel, wanted: Coordinator) -> bool:
+    """Whether the client's user may not join the group, or not write with the id; no if the broker does not tell."""
+    with suppress(ChannelError):
+        answer: HeartbeatResponse | EndTxnResponse
+        if wanted.kind == "group":
+            beat = HeartbeatRequest(group_id=GroupId(wanted.key), generation_id=i32(-1), member_id="")
+            answer = await channel.ask(beat, HeartbeatResponse)
+        else:
+            end = EndTxnRequest(
+                transactional_id=TransactionalId(wanted.key),
+                producer_id=ProducerId(-1),
+                producer_epoch=i16(-1),
+                committed=False,
+            )
+            answer = await channel.ask(end, EndTxnResponse)
+        return answer.error_code in _FORBIDDEN
+    return False
 
 
 async def _asked(channel: Channel, wanted: Coordinator) -> Coordinator:

@@ -70,6 +70,15 @@ def test_a_right_is_missing(kind: str, error: str, option: str) -> None:
         assert finding.remedy.broker[0].endswith(f"{principal} --operation {option}")
 
 
+@pytest.mark.parametrize(("kind", "option"), [("group", "Read --group"), ("transaction", "Write --transactional-id")])
+def test_a_right_to_look_up_is_less_than_clients_need(kind: str, option: str) -> None:
+    coordinator = Coordinator(kind, "app", BROKERS[0], forbidden=True)  # type: ignore[arg-type]
+    (finding,) = diagnose(replace(HEALTHY, coordinators=(coordinator,))).findings
+    assert (finding.code, finding.severity, finding.subject) == ("BN003", Severity.ERROR, NAMES[kind])
+    assert "DESCRIBE" not in finding.message
+    assert finding.remedy.broker[0].endswith(f"--operation {option} app")
+
+
 def test_what_was_not_asked_is_skipped_with_the_reason() -> None:
     reasons = {each.code: each.reason for each in diagnose(HEALTHY).skipped}
     assert reasons["BN701"] == "no group was named (`--group`)"

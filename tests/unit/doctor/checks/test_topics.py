@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import mapped
+from tests.unit.doctor.conftest import BROKERS, mapped
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import TopicSeen
+from brokernat.doctor.evidence import Coordinator, TopicSeen
 from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -33,6 +35,25 @@ def test_a_topic(seen: TopicSeen, code: str | None, severity: Severity | None) -
     found = diagnose(replace(HEALTHY, topics=(seen,)))
     assert [(each.code, each.severity) for each in found.findings] == ([(code, severity)] if code else [])
     assert (found.cause.code if found.cause else None) == (code if severity is Severity.ERROR else None)
+
+
+@pytest.mark.parametrize(
+    ("right", "kind", "severity"),
+    [
+        ("WRITE", "group", Severity.ERROR),
+        ("READ", "group", None),
+        ("READ", "transaction", Severity.ERROR),
+        ("WRITE", "transaction", None),
+    ],
+)
+def test_a_group_is_named_for_a_consumer_and_an_id_for_a_producer(
+    right: str, kind: Literal["group", "transaction"], severity: Severity | None
+) -> None:
+    """One that has the right it needs may lack the other one."""
+    seen = TopicSeen("audit", partitions=3, rights=(right, "DESCRIBE"))
+    evidence = replace(HEALTHY, topics=(seen,), coordinators=(Coordinator(kind, "app", BROKERS[0]),))
+    (finding,) = diagnose(evidence).findings
+    assert (finding.code, finding.severity) == ("BN509", severity or Severity.INFO)
 
 
 def test_each_missing_right_has_its_line() -> None:

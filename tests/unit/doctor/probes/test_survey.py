@@ -16,9 +16,12 @@ from typing import cast
 
 import pytest
 from kio.schema.describe_groups.v1.response import DescribedGroup, DescribeGroupsResponse
+from kio.schema.end_txn.v1.request import EndTxnRequest
+from kio.schema.end_txn.v1.response import EndTxnResponse
 from kio.schema.errors import ErrorCode
 from kio.schema.find_coordinator.v1.request import FindCoordinatorRequest
 from kio.schema.find_coordinator.v1.response import FindCoordinatorResponse
+from kio.schema.heartbeat.v1.response import HeartbeatResponse
 from kio.schema.list_groups.v0.response import ListedGroup, ListGroupsResponse
 from kio.schema.types import BrokerId, GroupId
 from kio.static.primitive import i32, i32Timedelta
@@ -31,6 +34,7 @@ from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober
 
+NOW = i32Timedelta.parse(timedelta())
 LEADER_AWAY, LISTENER_AWAY = ErrorCode(5), ErrorCode(72)
 HERE = EndpointProbe("127.0.0.1:9092", "127.0.0.1")
 GROUP = Coordinator("group", "app")
@@ -65,13 +69,18 @@ def surveyed(script: Scripted | None, *wanted: Coordinator) -> Survey:
 
 def coordinates(node: int, error: int = 0) -> FindCoordinatorResponse:
     return FindCoordinatorResponse(
-        throttle_time=i32Timedelta.parse(timedelta()),
+        throttle_time=NOW,
         error_code=ErrorCode(error),
         error_message=None,
         node_id=BrokerId(node),
         host="b1",
         port=i32(9092),
     )
+
+
+def beaten(error: int) -> HeartbeatResponse:
+    """How a broker answers a member that no group has."""
+    return HeartbeatResponse(throttle_time=NOW, error_code=ErrorCode(error))
 
 
 @pytest.fixture(autouse=True)
@@ -115,12 +124,14 @@ def test_partitions_of_topics_that_were_not_asked_for_are_counted_apart() -> Non
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        ((coordinates(1),), Coordinator("group", "app", Advertised(1, "b1", 9092))),
-        ((coordinates(-1, 15), coordinates(2)), Coordinator("group", "app", Advertised(2, "b1", 9092))),
+        ((coordinates(1), beaten(25)), Coordinator("group", "app", Advertised(1, "b1", 9092))),
+        ((coordinates(-1, 15), coordinates(2), beaten(16)), Coordinator("group", "app", Advertised(2, "b1", 9092))),
+        ((coordinates(1), beaten(30)), Coordinator("group", "app", Advertised(1, "b1", 9092), forbidden=True)),
+        ((coordinates(1), ChannelError("closed")), Coordinator("group", "app", Advertised(1, "b1", 9092))),
         ((coordinates(-1, 15), coordinates(-1, 15)), Coordinator("group", "app", error="COORDINATOR_NOT_AVAILABLE")),
         ((coordinates(-1, 30),), Coordinator("group", "app", error="GROUP_AUTHORIZATION_FAILED")),
     ],
-    ids=["at-once", "later", "never", "forbidden"],
+    ids=["at-once", "later", "may-not-join", "unknown-whether-it-may-join", "never", "forbidden"],
 )
 def test_a_coordinator(answers: tuple[object, ...], expected: Coordinator) -> None:
     script = Scripted(metadata(OFFSETS), *answers)
@@ -141,15 +152,14 @@ def test_a_coordinator_whose_topic_is_missing_is_not_asked_for() -> None:
 def test_what_was_seen_before_the_connection_ended_is_kept_and_the_rest_is_said_to_be_open() -> None:
     first, second = Coordinator("group", "first"), Coordinator("group", "second")
     told, open_ = replace(first, broker=Advertised(1, "b1", 9092)), replace(second, error="not-answered")
-    script = Scripted(metadata(OFFSETS), coordinates(1), ChannelError("closed"))
+    script = Scripted(metadata(OFFSETS), coordinates(1), beaten(25), ChannelError("closed"))
     assert surveyed(script, first, second) == Survey((1,), (1,), coordinators=[told, open_])
     assert surveyed(None, second) == Survey(coordinators=[open_])
 
 
-NOW = i32Timedelta.parse(timedelta())
 LOADING, NOT_COORDINATOR = ErrorCode(14), ErrorCode(16)
 FORBIDDEN = ErrorCode(30)
-NOT_COORDINATOR_OF_ID, FORBIDDEN_ID, NO_SUCH_ID = 16, 53, 105
+NOT_COORDINATOR_OF_ID, NO_SUCH_PRODUCER, FORBIDDEN_ID, NO_SUCH_ID = 16, 49, 53, 105
 UNASKED = Coordinator("group", "app", error="not-asked")
 ID = Coordinator("transaction", "app", error="not-asked")
 FOUND = Advertised(2, "b2", 9092)
@@ -196,11 +206,11 @@ def coordinates_two() -> FindCoordinatorResponse:
 @pytest.mark.parametrize("error", [NONE, LOADING])
 def test_the_node_that_coordinates_shows_that_asking_is_safe(error: ErrorCode) -> None:
     other = Scripted(described(NOT_COORDINATOR), listed())
-    assert asked(UNASKED, other, Scripted(described(error), coordinates_two())) == Coordinator("group", "app", FOUND)
+    assert asked(UNASKED, other, Scripted(described(error), coordinates_two(), beaten(25))) == Coordinator("group", "app", FOUND)
 
 
 def test_so_does_any_group_that_a_node_lists() -> None:
-    assert asked(UNASKED, Scripted(described(NOT_COORDINATOR), listed("mine"), coordinates_two())).broker == FOUND
+    assert asked(UNASKED, Scripted(described(NOT_COORDINATOR), listed("mine"), coordinates_two(), beaten(25))).broker == FOUND
 
 
 def test_where_nobody_says_yes_nobody_is_asked_further() -> None:
@@ -220,10 +230,16 @@ def test_a_missing_right_is_named(wanted: Coordinator, answer: object, error: st
     assert asked(wanted, Scripted(answer)).error == error
 
 
+@pytest.mark.parametrize(("end", "forbidden"), [(NO_SUCH_PRODUCER, False), (FORBIDDEN_ID, True)])
 @pytest.mark.parametrize("error", [0, NO_SUCH_ID])
-def test_the_coordinator_of_a_transactional_id(error: int) -> None:
-    told = asked(ID, Scripted(transaction(NOT_COORDINATOR_OF_ID)), Scripted(transaction(error), coordinates_two()))
-    assert told == Coordinator("transaction", "app", FOUND)
+def test_the_coordinator_of_a_transactional_id(error: int, end: int, forbidden: bool) -> None:
+    ended = EndTxnResponse(throttle_time=NOW, error_code=ErrorCode(end))
+    script = Scripted(transaction(error), coordinates_two(), ended)
+    told = asked(ID, Scripted(transaction(NOT_COORDINATOR_OF_ID)), script)
+    assert told == Coordinator("transaction", "app", FOUND, forbidden=forbidden)
+    assert isinstance(script.asked[-1], EndTxnRequest)
+    # A producer that no coordinator has given out, so nothing ends.
+    assert (script.asked[-1].producer_id, script.asked[-1].producer_epoch) == (-1, -1)
 
 
 @pytest.mark.parametrize("answer", [b"", transaction(0)[:7], transaction(9999)])
