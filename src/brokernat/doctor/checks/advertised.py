@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from brokernat.doctor.checks.advice import own_address, reached_listeners
 from brokernat.doctor.checks.failures import path_failure
 from brokernat.doctor.checks.places import node, place_of, probed_endpoints
-from brokernat.doctor.checks.proven_rules import proven_line, unmapped_advice
+from brokernat.doctor.checks.proven_rules import advice_to_test, known_line, proven_line, unmapped_advice
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence
@@ -49,7 +49,8 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         instead = reached_listeners(evidence)
         advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
         rules = () if instead else proven_line(evidence, path)
-        remedy = Remedy((*instead, *unmapped_advice(evidence, rules)), (advertise,), rules)
+        client = (*instead, *advice_to_test(evidence, rules), *unmapped_advice(evidence, rules))
+        remedy = Remedy(client, (advertise,), rules)
         at_node = place_of(path, evidence)
         yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
 
@@ -193,11 +194,11 @@ def _places(probe: EndpointProbe) -> set[str]:
 _FEWEST = 3
 
 
-@check("BN505", Need.METADATA)
+@check("BN505", Need.METADATA, explains=("BN202", "BN203", "BN301", "BN302"))
 def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """One broker seems to advertise another listener.
 
-    Cause: {subjects} is advertised differently from the other nodes.
+    Cause: {subjects} is advertised differently from the other nodes{reason}.
     What: one broker advertises another kind of address and another port than all its peers, and is not reached there.
     Why: a broker that does not have the listener of the client's connection may answer with another listener, as
     Redpanda does; or this broker's `advertised.listeners` was not updated.
@@ -206,17 +207,18 @@ def fallback_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     brokers = next(probe.brokers for probe in evidence.bootstraps if probe.brokers is not None)
     kinds = [(_kind(each.host), each.port) for each in brokers]
     met = Counter(kinds)
-    reached = {path.broker for path in evidence.paths if path.answers}
+    paths = {path.broker: path for path in evidence.paths if not path.answers}
     for broker, own in zip(brokers, kinds, strict=True):
         peers = [kind for kind, times in met.items() if times > (kind == own)]
-        if len(brokers) < _FEWEST or len(peers) > 1 or broker in reached:
+        if len(brokers) < _FEWEST or len(peers) > 1 or broker not in paths:
             continue
         kind, port = peers[0]
         if kind != own[0] and port != broker.port:
-            fix = "advertise the same listener on this node as on the other nodes"
             message = f"all other nodes advertise {kind} and port {port}"
-            subject = f"node {broker.node_id} at {broker.endpoint}"
-            yield warning(subject, message, broker=fix, confidence=Confidence.LIKELY)
+            own_side = f"correct `advertised.listeners` of node {broker.node_id}: as on the other nodes, it must name "
+            own_side += "the listener of the bootstrap servers"
+            remedy = Remedy(reached_listeners(evidence), (own_side,), known_line(evidence, paths[broker]))
+            yield error(place_of(paths[broker], evidence), message, remedy=remedy, confidence=Confidence.LIKELY)
 
 
 def _kind(host: str) -> str:

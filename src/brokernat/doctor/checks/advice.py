@@ -10,7 +10,7 @@ from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
 from brokernat.doctor.checks.proven_rules import any_reached_directly, proven_lines
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen
-from brokernat.doctor.host_kinds import address, is_link_local, is_loopback, neighbours, network
+from brokernat.doctor.host_kinds import address, inside_name, is_link_local, is_loopback, neighbours, network
 from brokernat.text import listed
 
 _FEW, _FEW_LISTENERS = 3, 2
@@ -47,13 +47,15 @@ def moved(evidence: Evidence, path: BrokerPath) -> str | None:
     return f"{had} {path.broker.endpoint}"
 
 
-def odd_address(evidence: Evidence, path: BrokerPath) -> str | None:
-    """What to correct if one node advertises an address, and all others advertise names."""
-    others = [each.broker.host for each in evidence.paths if each.broker.node_id != path.broker.node_id]
-    if path.rule or len(others) < _FEWEST or address(path.broker.host) is None or any(map(address, others)):
+def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
+    """What to correct if one node advertises an address or a name of the inside, and all others advertise names."""
+    host, others = path.broker.host, [each.broker.host for each in evidence.paths if each.broker != path.broker]
+    inside = inside_name(host) and not any(map(inside_name, others))
+    if path.rule or len(others) < _FEWEST or any(map(address, others)) or not (inside or address(host)):
         return None
-    odd = f"node {path.broker.node_id} advertises the address {path.broker.host}, and the others names such as "
-    return f"{odd}`{others[0]}`: correct its `advertised.listeners`; if a proxy gives these names, it lacks this node"
+    odd = f"`{host}`, which only its own network knows" if inside else f"the address {host}"
+    correct = "correct its `advertised.listeners`; if a proxy gives these names, it lacks this node"
+    return f"node {path.broker.node_id} advertises {odd}, and the others names such as `{others[0]}`: {correct}"
 
 
 def proven_end(evidence: Evidence, path: BrokerPath) -> str | None:

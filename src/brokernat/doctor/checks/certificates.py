@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_of
+from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_by_id, nodes_of
 from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Presented, TlsHandshake
@@ -38,7 +38,7 @@ def certificate_name(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         form = "" if address(name) is None else ", as an address (`ip:`) and not as a name"
         fix = f"add `{name}` to the certificate's alternative names{form}"
-        if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)):
+        if tls.outcome == "name-mismatch" and (shown := _node_of(tls, probed)) is not None:
             message, remedy = _of_another_node(probed, tls, shown)
             yield error(probed, message, seen, remedy=remedy)
         elif tls.outcome == "name-mismatch":
@@ -83,6 +83,10 @@ def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> t
     message = f"it is the certificate of node {shown}"
     if by_name := probed.chosen_by_name:
         return message, Remedy(broker=(by_name,), rules=_presented_elsewhere(probed))
+    owner = nodes_by_id(probed.evidence).get(shown)
+    if owner is not None and owner.failure is None and not owner.shares_address(probed):
+        message += f", which answers at {owner.probe.endpoint}: {probed.node} probably has its key store"
+        return message, Remedy(broker=(f"give {probed.node} its own certificate",)).and_also([mended_here(probed)])
     lone = f"if {probed.node} itself presents it: give it its own certificate"
     there = [each for each in probed.probe.addresses if each in tls.names]
     named = probed.path is not None and not probed.path.rule and address(probed.host) is None and probed.probe.addresses
@@ -98,8 +102,8 @@ def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> t
     leads = f"`{probed.host}` leads to {', '.join(there or probed.probe.addresses)}"
     line = probed.probe.hosts_entry
     what = f"the line `{line}` of /etc/hosts" if line else f"the DNS record of `{probed.host}`"
-    machine = f"{'' if there else 'probably '}the machine of node {shown}"
-    correct = f"correct {what}: it leads to {machine}, and must lead to {probed.node}"
+    verb = "leads" if there else "probably leads"
+    correct = f"correct {what}: it {verb} to the machine of node {shown}, and must lead to {probed.node}"
     if there:
         message = f"{leads}, the machine of node {shown}, whose certificate is presented there"
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, starmap
 
 from brokernat.doctor.checks.advice import working_listeners
@@ -91,7 +92,7 @@ def _instead(probed: ProbedEndpoint) -> Remedy:
             return Remedy((fix,), () if right else ("check where the forward to this node leads",), right)
         # A node that is dialled where it advertises needs no rule: its own endpoint is wrong.
         lines = proven_line if probed.is_behind_gateway else known_line
-        return Remedy(rules=lines(probed.evidence, probed.path), broker=mended_here(probed).broker)
+        return replace(mended_here(probed), rules=lines(probed.evidence, probed.path))
     servers: dict[str, list[str]] = {}
     for probe in probed.evidence.bootstraps:
         if probe.cluster_id:

@@ -145,10 +145,10 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
             failure = path_failure(hides, evidence)
             yield error(f"rule {rule}", message, proof, client=fix, explains=[failure], confidence=sure)
             continue
-        if each.code == _SHARED and (
-            unused.intersection(rules[n] for n in each.rules) or _leads_each_to_its_own(evidence, rule)
-        ):
+        if each.code == _SHARED and unused.intersection(rules[n] for n in each.rules):
             # BN606 reports the rule that is never used.
+            continue
+        if each.code in (_SHARED, _CHAINED) and _leads_each_to_its_own(evidence, rule):
             continue
         # The first match wins and may be correct. If it is not, its target causes another error.
         failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
@@ -158,7 +158,9 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
-    """Whether each node that the rule leads to is proven there: a gateway chooses by the name in TLS (SNI)."""
+    """Whether each node that the rule leads to is proven there: a gateway chooses by the name in TLS (SNI), or the
+    rules exchange forwards.
+    """
     met = [(path.probe and path.probe.identity, path.broker.node_id) for path in evidence.paths if path.rule == rule]
     return bool(met) and all(each and each.node_id == node_id and not each.others for each, node_id in met)
 
@@ -194,7 +196,7 @@ def _same_end(one: BrokerPath, other: BrokerPath) -> bool:
 
 
 _SHOWN = 3
-_SHARED = "shared-target"
+_SHARED, _CHAINED = "shared-target", "chained-rule"
 
 
 @check("BN609", Need.METADATA, Need.MAP, explains=("BN605",))

@@ -93,6 +93,17 @@ class ProbedEndpoint(Place):
         return not set(self.probe.addresses).isdisjoint(other.probe.addresses)
 
     @property
+    def answering_listeners(self) -> list[str]:
+        """The endpoints of this node's other listeners that answer."""
+        return [
+            each.endpoint
+            for each in self.evidence.listeners
+            if self.path is not None and each.node_id == self.path.broker.node_id and each.probe is not None
+            if each.probe.answers and each.probe.node_id in (None, each.node_id)
+            if each.probe.endpoint != self.probe.endpoint
+        ]
+
+    @property
     def at_same_address(self) -> list[DialledNode]:
         """The nodes, this one too, that are dialled at the same addresses and port."""
         own = self.probe.addresses, self.probe.port

@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from brokernat.address import Endpoint
 from brokernat.address.host import bracketed
-from brokernat.doctor.checks.failures import once
+from brokernat.doctor.checks.failures import once, path_failure
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.host_kinds import address, dialable, network
 
@@ -18,6 +18,7 @@ _DISCOVER = (
     "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
     "the ports of a gateway"
 )
+_FEW = 3
 _UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 
 
@@ -63,7 +64,10 @@ def _pattern(evidence: Evidence) -> _Pattern | None:
     if not lines or len(lines) == len(evidence.paths) or any_reached_directly(evidence):
         return None
     pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, lines)]
-    found = _host_pattern(pairs, {path.broker.host for path in evidence.paths})
+    if all(one.host == other.host for one, other in pairs) or _at_own_addresses(evidence, pairs):
+        found: tuple[Callable[[str], str], str | None] | None = (str, None)
+    else:
+        found = _host_pattern(pairs, {path.broker.host for path in evidence.paths})
     ports = {(one.port, other.port) for one, other in pairs}
     if found is None:
         return None
@@ -94,10 +98,8 @@ def _sides(line: str) -> tuple[str, str]:
 
 def _host_pattern(
     pairs: Sequence[tuple[Endpoint, Endpoint]], hosts: set[str]
-) -> tuple[Callable[[str], str], str | None] | None:
-    """What all pairs do to the host, as a function and as a rule; no rule if the host stays."""
-    if all(one.host == other.host for one, other in pairs):
-        return str, None
+) -> tuple[Callable[[str], str], str] | None:
+    """What all pairs do to the host, as a function and as a rule."""
     targets = {other.host for _, other in pairs}
     if len(hosts) == len(targets) == 1:
         (target,) = targets
@@ -112,6 +114,16 @@ def _host_pattern(
             if one.version == other.version:
                 return partial(_in_network, other, small), f"{one} = {other}"
     return None
+
+
+def _at_own_addresses(evidence: Evidence, pairs: Sequence[tuple[Endpoint, Endpoint]]) -> bool:
+    """Whether each pair has two names of one address. If all nodes share it, a port leads to each only by TLS names."""
+    known = {each.probe.name: each.probe.addresses for each in evidence.paths if each.probe is not None}
+    servers = {Endpoint.parse(probe.endpoint).host: probe.addresses for probe in evidence.bootstraps}
+    places = set(known.values())
+    if () in places or (len(places) < len(known) and not evidence.security_protocol.endswith("SSL")):
+        return False
+    return all(known.get(one.host) == servers.get(other.host, ()) for one, other in pairs)
 
 
 def _in_network(there: IPv4Network | IPv6Network, small: bool, host: str) -> str:
@@ -152,13 +164,16 @@ def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
 
 
 def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The command that tests a rule that follows from the proven ones."""
+    """The command that tests what follows from the proven rules, the same for each node; one rule shows it for many."""
     proven = proven_lines(evidence)
-    derived = [line for line in rules if line not in proven and not line.endswith(_TO_FILL_IN)]
+    if all(line in proven or line.endswith(_TO_FILL_IN) for line in rules):
+        return ()
+    every = dict.fromkeys(line for path in evidence.paths for line in derived_line(evidence, path))
+    derived = [line for line in every if line not in proven]
     ends = ", ".join(_sides(line)[0] for line in proven)
-    return tuple(
-        f"test the rule, which is proven at {ends} only: `brokernat doctor --map '{line}'`" for line in derived
-    )
+    tested = ", ".join(derived if len(derived) <= _FEW else derived[:1])
+    what = "the rule, which is" if len(derived) == 1 else "the rules, which are"
+    return (f"test {what} proven at {ends} only: `brokernat doctor --map '{tested}'`",)
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -175,8 +190,9 @@ def corrected(path: BrokerPath, right: Sequence[str]) -> str:
 
 @once
 def any_reached_directly(evidence: Evidence) -> bool:
-    """Whether clients reach a node at its advertised endpoint, without a rule."""
-    return any(each.answers and each.rule is None for each in evidence.paths)
+    """Whether clients reach a node of this cluster at its advertised endpoint, without a rule."""
+    here = (path_failure(each, evidence) for each in evidence.paths if each.answers and each.rule is None)
+    return any(failure is None or failure.stage != "cluster" for failure in here)
 
 
 def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:

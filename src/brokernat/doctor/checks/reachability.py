@@ -10,7 +10,7 @@ from ipaddress import IPv4Network, IPv6Network
 from brokernat.doctor.checks.advice import (
     host_advice,
     moved,
-    odd_address,
+    odd_host,
     reached_listeners,
     route_advice,
     stale_record,
@@ -32,6 +32,7 @@ from brokernat.doctor.checks.proven_rules import (
     corrected,
     derived_line,
     known_line,
+    shifted_port,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
@@ -143,7 +144,9 @@ def _of_another_machine(probed: DialledNode) -> str | None:
 
 
 def _remedy_of_name(probed: ProbedEndpoint) -> Remedy:
-    """What to change where an advertised name leads, if its addresses accept no connection."""
+    """What to change where an advertised name leads, if its addresses accept no connection at any port."""
+    if shifted_port(probed.evidence):
+        return Remedy()
     remedy, attempts = record_remedy(probed), probed.probe.attempts
     if remedy.client and _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the tunnel or the forward there"
@@ -252,7 +255,8 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     end, path = probed.probe.endpoint, probed.path
     instead = reached_listeners(probed.evidence) if path is not None else ()
     opened = f"open {end} for this machine, as the endpoints that answer are"
-    client = (*instead, opened, *([_REMOVE] if probed.removable else []))
+    first = (opened, *instead) if any_reached_directly(probed.evidence) else (*instead, opened)
+    client = (*first, *([_REMOVE] if probed.removable else []))
     if path is not None and path.rule:
         forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
         return Remedy(client, (f"allow {end} in the firewall", forward))
@@ -268,7 +272,7 @@ def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
     if path is None:
         return False
     if not path.rule:
-        return any(found(evidence, path) for found in (stale_record, moved, odd_address))
+        return any(found(evidence, path) for found in (stale_record, moved, odd_host))
     gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     # One gateway takes all the other rules.
     elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)
@@ -291,6 +295,10 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
         get = f"`ip route get {attempts[0].address}`"
         way = f"check the route, VPN or link to {silent} ({get}), and the firewalls on the path"
         remedy = Remedy((way,)).and_also([remedy])
+    elif beside and (elsewhere := probed.answering_listeners):
+        message = f"packets get no answer, and the node answers at another listener ({elsewhere[0]})"
+        way = f"check the routes between this machine and {', '.join(sorted(own))} in both directions"
+        remedy = remedy.and_also([Remedy(broker=(way,)), _remedy_of_name(probed)])
     elif beside:
         message = "packets get no answer, and other hosts of its network answer: its host may be off"
         seen.append(f"answers in the same network: {shown}")

@@ -11,7 +11,7 @@ from brokernat.doctor.checks.advice import (
     forward_advice,
     host_advice,
     moved,
-    odd_address,
+    odd_host,
     reached_listeners,
     route_advice,
     stale_record,
@@ -21,6 +21,7 @@ from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     dialled_nodes,
     node,
+    nodes_of,
     places,
     server_of,
     unreachable,
@@ -50,6 +51,8 @@ def mended_here(probed: ProbedEndpoint) -> Remedy:
     forward += " other nodes"
     if by_name := probed.chosen_by_name:
         return Remedy(broker=(by_name,))
+    if record := _odd_record(probed):
+        return Remedy((record,), (forward,), right)
     if rule:
         return Remedy((corrected(probed.path, right),), () if right else (forward,), right)
     of_another_cluster = probed.failure is not None and probed.failure.stage == "cluster"
@@ -60,6 +63,20 @@ def mended_here(probed: ProbedEndpoint) -> Remedy:
     if probed.is_behind_gateway:
         return Remedy(broker=(forward, *_own_listener(probed)[:1]), rules=right)
     return Remedy(broker=_own_listener(probed), rules=right)
+
+
+def _odd_record(probed: ProbedEndpoint) -> str | None:
+    """How to correct the address of a name, if the names of all other nodes lead to their nodes at one address."""
+    others = [each for each in dialled_nodes(probed.evidence) if each.node != probed.node]
+    shared = {each.probe.addresses for each in others}
+    right = all(each.failure is None and not each.path.rule and address(each.host) is None for each in others)
+    if probed.path is None or probed.path.rule or address(probed.host) is not None or not right:
+        return None
+    if len(others) < _SEVERAL or len(shared) != 1 or not set(shared.pop()).isdisjoint(probed.probe.addresses):
+        return None
+    leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
+    there = f"the names of {nodes_of(others)} to {', '.join(others[0].probe.addresses)}"
+    return f"correct the DNS record (or the hosts file): {leads}, and {there}"
 
 
 def _own_listener(probed: ProbedEndpoint) -> tuple[str, ...]:
@@ -104,13 +121,14 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
     if any_reached_directly(evidence):
         if path.probe is not None and path.probe.dns_error:
-            known = f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
-            client = (*instead, known, *unmapped_advice(evidence, rules))
+            if odd := odd_host(evidence, path):
+                return Remedy((*instead, *unmapped_advice(evidence, rules)), (odd,), rules)
+            client = (*instead, _where_to_add(evidence, path), *unmapped_advice(evidence, rules))
             right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
             return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
-        if there := moved(evidence, path) or odd_address(evidence, path):
+        if there := moved(evidence, path) or odd_host(evidence, path):
             opened = f"if {path.broker.endpoint} is right, open it for this machine"
             return Remedy((*unmapped_advice(evidence, rules), *instead), (there, opened), rules)
         routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
@@ -161,6 +179,14 @@ def _all_lines_known(evidence: Evidence) -> bool:
     return all(known_line(evidence, each) for each in lost)
 
 
+def _where_to_add(evidence: Evidence, path: BrokerPath) -> str:
+    """Where to add a name that does not resolve: the hosts file if it has the names of all nodes that are reached."""
+    reached = [each.probe for each in evidence.paths if each.answers and each.rule is None and each.probe is not None]
+    if reached and all(each.hosts_entry is not None for each in reached):
+        return f"add `{path.broker.host}` to /etc/hosts, which has the line `{reached[0].hosts_entry}`"
+    return f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
+
+
 def _near_name(evidence: Evidence, path: BrokerPath) -> str:
     """A name of the node on another listener, of which the advertised one may be a typo."""
     others = {
@@ -185,7 +211,8 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     if failing > _FEW:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
     runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
-    if path.broker.node_id in evidence.in_sync:
+    # Without most nodes there may be no controller, and the list of in-sync replicas is outdated.
+    if path.broker.node_id in evidence.in_sync and 2 * failing < len(evidence.paths):
         runs = f"node {path.broker.node_id} is an in-sync replica, so it runs unless it has just stopped: check that a "
         runs += f"listener is bound to {path.broker.endpoint}, or a forward is there, and that no firewall rejects it"
     if port := other_port(evidence, path):
@@ -231,5 +258,7 @@ def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
 
 # Above this many nodes, one line for each node does not help.
 _FEW = 3
+# So many other names with one address show where the names lead.
+_SEVERAL = 2
 # How much of two names must be equal, so that one may be a typo of the other.
 _ALIKE = 0.85

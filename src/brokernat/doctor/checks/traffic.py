@@ -59,8 +59,11 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
         fix: tuple[str, ...] = (
             f"check whether {who} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
             f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
-            "check whether the listener has reached `max.connections`, so that new connections wait",
+            "check whether the listener has reached `max.connections` or `max.connection.creation.rate`, so that new "
+            "connections wait",
         )
+        if elsewhere := probed.answering_listeners:
+            fix = (f"{probed.node} answers at {elsewhere[0]}, so look at this listener first", fix[-1], *fix[:-1])
         if received:
             fix = (
                 f"find the proxy, firewall, tunnel or VPN in front of {end} that holds back the rest of the answer",
@@ -76,8 +79,10 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
             lost = "if the listener requires client certificates, this client's may be lost on the path: check its MTU"
             fix = (f"{lost} ({_PING})", *fix)
         again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
-        slow = () if (evidence.timeout or 0) >= _ENOUGH else again
-        yield finding(probed.severity, probed, message, seen, client=slow, broker=fix, rules=probed.proven_elsewhere)
+        client = [] if (evidence.timeout or 0) >= _ENOUGH else [again]
+        if all(map(is_loopback, probed.probe.addresses)):
+            client.insert(0, f"if a tunnel or a forward listens at {end} of this machine: open it again")
+        yield finding(probed.severity, probed, message, seen, client=client, broker=fix, rules=probed.proven_elsewhere)
 
 
 @check("BN310")

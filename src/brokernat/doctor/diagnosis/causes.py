@@ -72,8 +72,14 @@ def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[Chec
 def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     """The root cause of these findings, in one sentence."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
-    messages = listed(list(dict.fromkeys(finding.message for finding in findings)), separator="; ")
-    sentence = check.cause.format(subjects=listed(subjects), reason=f": {messages}", messages=messages)
+    by_message: dict[str, list[str]] = defaultdict(list)
+    for finding in findings:
+        by_message[finding.message].append(finding.subject.partition(" at ")[0])
+    messages = listed([*by_message], separator="; ")
+    reason = messages
+    if len(by_message) > 1 and not any(subject in messages for subject in subjects):
+        reason = listed([f"{listed(about)}: {message}" for message, about in by_message.items()], separator="; ")
+    sentence = check.cause.format(subjects=listed(subjects), reason=f": {reason}", messages=messages)
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
         return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")

@@ -58,6 +58,7 @@ def sweep(
 
     Args:
         candidates: endpoints that may lead to brokers; if empty, the bootstrap servers and what the brokers advertise.
+            For a node to which none of them leads, the bootstrap servers are candidates, too.
         timeout: total, in seconds; the bootstrap servers may use half of it, and `agree` does not count.
         server_name: the host for TLS and SASL at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
@@ -73,8 +74,8 @@ def sweep(
         if probing is None:
             return Swept(evidence, ())
         known = {probe.endpoint: probe for probe in evidence.bootstraps if probe.complete}
-        given = candidates or [*(Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps), *probing.advertised]
-        probes = runner.run(probing.probes(tuple(dict.fromkeys(given)), known))
+        wanted = candidates or [*(Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps), *probing.advertised]
+        probes = runner.run(probing.probes(tuple(dict.fromkeys(wanted)), known))
         withheld = [Endpoint.parse(probe.endpoint) for probe in probes if client.withheld_from(probe)]
         # Outside the event loop, so that Ctrl-C at the prompt raises KeyboardInterrupt.
         asked_at = runner.get_loop().time()
@@ -85,8 +86,16 @@ def sweep(
             known = {probe.endpoint: probe for probe in again}
             probes = tuple(known.get(probe.endpoint, probe) for probe in probes)
         probes += runner.run(probing.by_other_names(probes))
+        met, given = {None, *map(_only_node, probes)}, {probe.endpoint for probe in probes}
+        more = [each.endpoint for each in evidence.bootstraps if _only_node(each) not in met]
+        probes += runner.run(probing.probes([Endpoint.parse(each) for each in more if each not in given], known))
     one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
     return Swept(evidence, probes, one_source)
+
+
+def _only_node(probe: EndpointProbe) -> int | None:
+    """The node that answers here, None if it is unknown or others answer, too."""
+    return None if probe.identity is None or probe.identity.others else probe.identity.node_id
 
 
 def connections(brokers: int) -> int:

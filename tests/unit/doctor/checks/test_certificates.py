@@ -141,8 +141,8 @@ def test_a_name_that_leads_to_another_node_shows_in_its_certificate(line: str | 
     assert "`kafka-2.hq` leads to 10.9.0.1" in found.message
     what = f"the line `{line}` of /etc/hosts" if line else "the DNS record of `kafka-2.hq`"
     side = found.remedy.client if line else found.remedy.broker
-    sure = "" if addressed else "probably "
-    assert side[0] == f"correct {what}: it leads to {sure}the machine of node 1, and must lead to node 2"
+    leads = "leads" if addressed else "probably leads"
+    assert side[0] == f"correct {what}: it {leads} to the machine of node 1, and must lead to node 2"
     assert any("its own certificate" in each for each in found.remedy.broker) != addressed
     assert found.remedy.rules == ()
 

@@ -40,7 +40,7 @@ def told(evidence: Evidence, own: Mapping[int, Identity], knows: tuple[tuple[str
     [
         (RULES[0], {"BN607"}),
         ("192.168.1.23:9092=gw:1", {"BN607"}),
-        ("172.10.1.40:9093=gw:1", {"BN607", "BN606"}),
+        ("172.10.1.40:9093=gw:1", {"BN606"}),
         ("192.168.1.99:9092=172.10.1.40:9093", {"BN606"}),
     ],
 )
@@ -148,6 +148,16 @@ def test_hosts_that_rules_exchange_are_no_chain() -> None:
     assert one.remedy.client == (f"correct the rule `{rules[0]}`: it leads to an advertised endpoint",)
     assert one.remedy.broker == ()
     assert one.remedy.rules == ("192.168.1.23:9092 = 192.168.1.23:9092",)
+
+
+def test_rules_that_exchange_forwards_and_lead_to_their_nodes_are_no_chain() -> None:
+    ends = {each.node_id: each.endpoint for each in BROKERS}
+    turn = {1: 3, 2: 1, 3: 2}
+    rules = tuple(f"{ends[one]}={ends[two]}" for one, two in turn.items())
+    right = diagnose(by_rules(rules, {one: (one, ends[two]) for one, two in turn.items()}))
+    assert "BN607" not in codes(right)
+    wrong = diagnose(by_rules(rules, {one: (two, ends[two]) for one, two in turn.items()}))
+    assert {"BN601", "BN607"} <= codes(wrong)
 
 
 def test_a_rule_that_leads_all_nodes_to_one_is_to_be_several() -> None:

@@ -1009,7 +1009,8 @@ def test_a_cause_names_each_reason() -> None:
     ]
     paths = tuple(BrokerPath(*each) for each in zip(BROKERS, ends, strict=True))
     found = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(ends[0],), paths=paths))
-    assert "it expired on 2021-01-01; its authority `other authority` is not trusted" in found.causes[0].sentence
+    said = found.causes[0].sentence
+    assert "node 2: it expired on 2021-01-01; node 3: its authority `other authority` is not trusted" in said
     assert "renew the certificate of node 2" in advice(found)
 
 

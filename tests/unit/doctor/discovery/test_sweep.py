@@ -154,13 +154,24 @@ def test_candidates_wait_for_a_bootstrap_server_that_answers() -> None:
 @pytest.mark.parametrize("balancer", BALANCERS)
 @pytest.mark.parametrize("nodes", [2, 4])
 def test_no_balancer_is_taken_for_a_node(nodes: int, balancer: str) -> None:
-    """Over all brokers, and over two of them that hide best."""
+    """Over all brokers, and over two of them that hide best. The bootstrap server leads to its own node."""
     with serving(nodes, "127.0.77") as served:
         ends = list(served.reachable.values())
         with switched(ends, ends[:2], choice=BALANCERS[balancer]) as candidates:
             found = match(sweep(Cluster("hq", (ends[0],)), candidates, TIMEOUT))
-    assert found.matched == ()
-    assert [finding.code for finding in found.findings] == [*["BN605"] * nodes, "BN602", "BN602"]
+    assert [each.candidate for each in found.matched] == [str(ends[0])]
+    assert [finding.code for finding in found.findings] == [*["BN605"] * (nodes - 1), "BN602", "BN602"]
+
+
+@pytest.mark.parametrize("given", [(2,), (1, 2)])
+def test_a_bootstrap_server_is_a_candidate_for_a_node_that_no_other_one_leads_to(given: tuple[int, ...]) -> None:
+    with serving(2, "127.0.78") as served:
+        away = closed()
+        candidates = [served.reachable[node] for node in given]
+        found = match(sweep(Cluster("hq", (served.reachable[1],)), [*candidates, away], TIMEOUT))
+    assert {each.node_id: each.candidate for each in found.matched} == {
+        node: str(served.reachable[node]) for node in (1, 2)
+    }
 
 
 def test_how_many_connections_and_from_where() -> None:

@@ -206,11 +206,16 @@ def coordinates_two() -> FindCoordinatorResponse:
 @pytest.mark.parametrize("error", [NONE, LOADING])
 def test_the_node_that_coordinates_shows_that_asking_is_safe(error: ErrorCode) -> None:
     other = Scripted(described(NOT_COORDINATOR), listed())
-    assert asked(UNASKED, other, Scripted(described(error), coordinates_two(), beaten(25))) == Coordinator("group", "app", FOUND)
+    assert asked(UNASKED, other, Scripted(described(error), coordinates_two(), beaten(25))) == Coordinator(
+        "group", "app", FOUND
+    )
 
 
 def test_so_does_any_group_that_a_node_lists() -> None:
-    assert asked(UNASKED, Scripted(described(NOT_COORDINATOR), listed("mine"), coordinates_two(), beaten(25))).broker == FOUND
+    assert (
+        asked(UNASKED, Scripted(described(NOT_COORDINATOR), listed("mine"), coordinates_two(), beaten(25))).broker
+        == FOUND
+    )
 
 
 def test_where_nobody_says_yes_nobody_is_asked_further() -> None:
