@@ -51,11 +51,19 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     """The same result, with the peer's answer in another protocol if it did not answer Kafka's."""
     if seen.outcome not in _NO_ANSWER:
         return seen
-    tls, plain = await asyncio.gather(
-        answer_in_tls(HTTP, address, port, patience),
-        asyncio.gather(*(answer_in_plain(words, address, port, patience) for words in (HTTP, _ZOOKEEPER, _SOCKS))),
-    )
-    head = tls or next((each for each in plain if protocol_of_server(each)), b"")
+    async with asyncio.TaskGroup() as group:
+        words = (HTTP, _ZOOKEEPER, _SOCKS)
+        plain = [group.create_task(answer_in_plain(each, address, port, patience)) for each in words]
+        tls = await answer_in_tls(HTTP, address, port, patience)
+        head = b"" if tls is None else tls
+        if tls is None:
+            for answer in asyncio.as_completed(plain):
+                head = await answer
+                if protocol_of_server(head):
+                    break
+        # A server of one protocol may wait for the end of another one's words.
+        for task in plain:
+            task.cancel()
     protocol = protocol_of_server(head)
     if tls is not None:
         protocol = "HTTPS" if protocol == "HTTP" else "TLS"
