@@ -67,7 +67,11 @@ def kubectl(subject: Subject, section: KubectlSection | None = None) -> str:
         shlex.join(port_forward_words(forward.upstream, forward.listen, section or KubectlSection())) + " &"
         for forward in found
     ]
-    return "\n".join((_KUBECTL.text(subject, client_lines(subject)), "trap 'kill 0' INT TERM", *lines, "wait")) + "\n"
+    return "\n".join((_KUBECTL.text(subject, client_lines(subject)), _STOP, *lines, "wait")) + "\n"
+
+
+# Without the inner trap the signal to the whole group would be caught again, without an end.
+_STOP = "trap 'trap - INT TERM; kill 0' INT TERM"
 
 
 def port_forward_words(target: Endpoint, local: Endpoint, section: KubectlSection) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, parse_rule
@@ -11,7 +12,7 @@ from brokernat.config import Cluster, Secret
 from brokernat.jvm import find_java
 from brokernat.testbed.broker import BrokerProcess, BrokerVersion, Runtime, format_all, new_id, start_zookeeper
 from brokernat.testbed.kafka import Connection, Operations, Topic
-from brokernat.testbed.key_stores import TRUST_P12, make_stores
+from brokernat.testbed.key_stores import TRUST_P12, TRUST_PEM, make_stores
 from brokernat.testbed.place import Launcher, Place, wait_until
 from brokernat.testbed.record_batches import Record
 from brokernat.testbed.server_properties import STORE_PASSWORD
@@ -271,7 +272,7 @@ def config_text(clusters: Iterable[RunningCluster]) -> str:
     """The text of `brokernat.yaml`; passwords are written to files in the clusters' folders, see `${file:}`."""
     lines = ["clusters:"]
     for running in clusters:
-        cluster = running.cluster
+        cluster = _for_every_client(running)
         lines.append(f"  {cluster.name}:")
         lines.append(f"    bootstrap_servers: {quoted(','.join(map(str, cluster.bootstrap_servers)))}")
         if cluster.address_map is not None:
@@ -282,6 +283,17 @@ def config_text(clusters: Iterable[RunningCluster]) -> str:
             for name, value in cluster.client.items():
                 lines.append(f"      {name}: {quoted(_without_secret(running, name, value))}")
     return "\n".join(lines) + "\n"
+
+
+def _for_every_client(running: RunningCluster) -> Cluster:
+    """The configuration with a trust store that all clients read, and bootstrap servers that the certificates name."""
+    cluster = running.cluster
+    if not running.plan.options.protocol.tls:
+        return cluster
+    prefix = "ssl.truststore"
+    others = {name: value for name, value in cluster.client.items() if not name.startswith(prefix)}
+    trust = {f"{prefix}.type": "PEM", f"{prefix}.location": str(running.folder / TRUST_PEM)}
+    return replace(cluster, bootstrap_servers=tuple(running.advertised.values()), client={**others, **trust})
 
 
 def quoted(text: str) -> str:

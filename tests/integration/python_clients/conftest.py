@@ -27,8 +27,7 @@ class Orders:
 
     def __call__(self, cluster: RunningCluster, *, replicas: int | None = None, **changes: Any) -> dict[str, Any]:
         file = self._folder / f"{next(self._numbers)}.yaml"
-        # The testbed's file is for Java clients; the same certificates are there as PEM.
-        file.write_text(config_text([cluster]).replace("trust.p12", "trust.pem").replace("'PKCS12'", "'PEM'"))
+        file.write_text(config_text([cluster]))
         return {
             "file": str(file),
             "cluster": cluster.name,

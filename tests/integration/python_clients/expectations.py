@@ -28,8 +28,3 @@ def assert_dialled(outcome: Outcome, cluster: RunningCluster) -> None:
     """The log says what was dialled for each node."""
     for node in cluster.nodes:
         assert f"translated {cluster.advertised[node]} -> {cluster.reachable[node]} " in outcome.log
-
-
-def bootstrap_by_name(cluster: RunningCluster) -> list[str]:
-    """The bootstrap servers that TLS wants: the brokers' own names, which nobody here can resolve."""
-    return [str(endpoint) for endpoint in cluster.advertised.values()]

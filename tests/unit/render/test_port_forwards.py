@@ -1,6 +1,10 @@
 """The commands that open a map's forwards by hand, and the pods that host names mean."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
@@ -21,6 +25,29 @@ def test_ssh(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None
 
 def test_kubectl(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> None:
     assert kubectl(about(f"{POD}:9092 = 127.0.0.1:9093"), KubectlSection(context="staging")) == snapshot
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_of_the_script_ends_its_forwards(
+    number: signal.Signals, about: Callable[..., Subject], tmp_path: Path
+) -> None:
+    program = tmp_path / "kubectl"
+    program.write_text("#!/bin/sh\necho started\nexec sleep 60\n")
+    program.chmod(0o755)
+    script = kubectl(about(f"{POD}:9092 = 127.0.0.1:9093, {POD.replace('0', '1', 1)}:9092 = 127.0.0.1:9094"))
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(
+        ["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write(script)
+        shell.stdin.close()
+        assert [shell.stdout.readline() for _ in range(2)] == ["started\n"] * 2
+        shell.send_signal(number)
+        # At its end, so all processes that write to it have ended.
+        assert shell.stdout.read() == ""
+    assert shell.returncode == -signal.SIGTERM
 
 
 @pytest.mark.parametrize(

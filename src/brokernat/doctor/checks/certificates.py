@@ -132,7 +132,7 @@ def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> Remedy:
     if whole is None:
         return Remedy(("use a name that the certificate contains",))
     held = f"{whole}:{server.probe.port}"
-    own = f"with this rule, use the certificate's name as bootstrap server: {held}"
+    own = f"bootstrap at a name of the certificate, together with the rule below: {held}"
     return Remedy((own,), rules=(f"{held} = {server.probe.endpoint}",))
 
 
