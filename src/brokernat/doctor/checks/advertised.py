@@ -183,7 +183,7 @@ def no_bootstrap_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
     places = {place for probe in evidence.bootstraps for place in _places(probe)}
     if not any(path.probe and places & _places(path.probe) for path in evidence.paths):
         message = "no node advertises one of the bootstrap servers, as is usual behind a load balancer"
-        yield info(f"cluster {evidence.cluster}", message)
+        yield info(evidence.subject, message)
 
 
 def _places(probe: EndpointProbe) -> set[str]:

@@ -373,7 +373,7 @@ def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
         others = not each.wanted and each.error == "LEADER_NOT_AVAILABLE"
         severity = Severity.WARNING if others else Severity.ERROR
         fix = _REMEDIES.get(each.error, ())
-        yield finding(severity, f"cluster {evidence.cluster}", message, seen, broker=fix)
+        yield finding(severity, evidence.subject, message, seen, broker=fix)
 
 
 @check("BN506", Need.METADATA)
@@ -401,7 +401,7 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
         seen = (f"returned by {', '.join(dict.fromkeys(ends))}",)
         if node_id < 0:
             fix = "check that the quorum has a leader"
-            yield info(f"cluster {evidence.cluster}", "metadata names no controller", seen, broker=fix)
+            yield info(evidence.subject, "metadata names no controller", seen, broker=fix)
         else:
             message = "metadata names it as the controller, but does not list it as a broker"
             yield warning(f"node {node_id}", message, seen, broker="define the listener on every broker")
@@ -424,4 +424,4 @@ def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     reached = [path for path in evidence.paths if path.answers]
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
         message = "clients may work at first, and fail when a leader moves to a node that they cannot reach"
-        yield info(f"cluster {evidence.cluster}", message)
+        yield info(evidence.subject, message)

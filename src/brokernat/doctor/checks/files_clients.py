@@ -219,7 +219,7 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     without = sorted(seen - {broker.node_id for broker in brokers})
     if without:
         message = f"no file was given for {', '.join(f'node {node}' for node in without)}"
-        yield info(f"cluster {evidence.cluster}", message)
+        yield info(evidence.subject, message)
 
 
 def _differences(broker: BrokerListeners, probes: Sequence[EndpointProbe], seen: set[int]) -> Iterator[str]:

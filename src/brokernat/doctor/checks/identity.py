@@ -274,4 +274,4 @@ def nodes_renumbered(evidence: Evidence) -> Iterator[CheckFinding]:
             of_each = listed([f"{each} is node {node_id}" for each, node_id in own.items()])
             message = f"behind the advertised ids are other ones: {of_each}"
         doubts = [probed.doubt for probed in dialled_nodes(evidence)]
-        yield warning(f"cluster {evidence.cluster}", message, explains=doubts, confidence=Confidence.LIKELY)
+        yield warning(evidence.subject, message, explains=doubts, confidence=Confidence.LIKELY)

@@ -219,7 +219,7 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
         (*_other_ports(evidence), "write a new map: `brokernat discover` finds the rules"), rules=proven_lines(evidence)
     )
     unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
-    yield finding(severity, f"cluster {evidence.cluster}", message, seen, remedy=remedy, explains=unmapped)
+    yield finding(severity, evidence.subject, message, seen, remedy=remedy, explains=unmapped)
 
 
 def _other_ports(evidence: Evidence) -> Iterator[str]:

@@ -23,7 +23,7 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     if evidence.unprobed:
         message = f"{counted(evidence.unprobed, 'advertised broker was', 'advertised brokers were')} not probed"
-        yield warning(f"cluster {evidence.cluster}", message)
+        yield warning(evidence.subject, message)
     for probed in probed_endpoints(evidence):
         if not probed.probe.complete:
             fix = "give the doctor more time: `--timeout SECONDS`"

@@ -177,7 +177,7 @@ def password_in_the_clear(evidence: Evidence) -> Iterator[CheckFinding]:
     if sent and evidence.mechanism == "PLAIN" and evidence.security_protocol == "SASL_PLAINTEXT":
         fix = "use `security.protocol: SASL_SSL`, or SCRAM-SHA-512 for the login"
         message = "the password is sent unencrypted (PLAIN without TLS): anyone who captures the packets can read it"
-        yield info(f"cluster {evidence.cluster}", message, client=fix)
+        yield info(evidence.subject, message, client=fix)
 
 
 @check("BN406", Need.MAP)

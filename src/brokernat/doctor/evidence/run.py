@@ -226,6 +226,11 @@ class Evidence:
     version: int = VERSION
 
     @property
+    def subject(self) -> str:
+        """The cluster's name in findings; one that was given without a file has none of its own."""
+        return "the cluster" if self.cluster == "cluster" else f"cluster {self.cluster}"
+
+    @property
     def probes(self) -> tuple[EndpointProbe, ...]:
         """Those of the bootstrap servers and of the nodes."""
         return (*self.bootstraps, *(path.probe for path in self.paths if path.probe is not None))
