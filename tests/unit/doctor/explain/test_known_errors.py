@@ -89,7 +89,7 @@ def test_an_error_is_known_in_a_line_that_nobody_saw(line: str, key: str | None)
 def test_an_error_that_a_collector_cut_is_known_where_it_is_one_alone() -> None:
     found = error_in("my MemberId UUID, 0 members in group: Broker: Group member n")
     assert found is not None
-    assert (found[0].key, found[1][0]) == ("error-rebalance", "Broker: Group member n")
+    assert (found[0].key, found[1][0]) == ("error-member-id", "Broker: Group member n")
     assert error_in("it failed: Broker: Group") is None
 
 
