@@ -51,7 +51,9 @@ _KAFKA = re.compile(
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
-    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
+    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
+    r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
+    r"latest_producer_id_block|log_dir_event_notification)\b"
 )
 # ZooKeeper in the layout of Kafka's own loggers.
 _ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
@@ -81,7 +83,9 @@ _ERROR = re.compile(
 )
 _LONGEST, _LONGEST_ERROR = 300, 2000
 _CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: "
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
+    # Docker compose writes the container's name before every line.
+    r"[\w.-]+ {1,40}\| ?(?:\s*at [\w.$/]+\(|Caused by|\s*\.{3} \d|[\w.$]+: )"
 )
 
 
@@ -204,6 +208,8 @@ class _Reader:
         self._pieces += 1
         texts = unwrapped(line)
         if not _CONTINUES.match(texts[0]):
+            # What waits belongs to the stack that ends here.
+            self._decide()
             self._told = False
             self._stack.clear()
         if self._wrapper is not None and timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
@@ -378,12 +384,15 @@ class _Reader:
         explained.settled = ""
         self._row = self._row + 1 if near and self._last[0] == kept else 1
         self._last = kept, it.match.known.key
-        if it.match.known.decides:
+        known = it.match.known
+        if known.decides or known.tells is Tells.FAULT:
+            # A fault is the reason of a line that only says that something failed.
+            settles = (Tells.EFFECT, Tells.WRAPPER) if known.decides else (Tells.WRAPPER,)
             for each in self._stack:
                 here = sum(other is each for other in self._stack)
-                if each.count == here and each.match.known.tells in (Tells.EFFECT, Tells.WRAPPER):
-                    each.settled = it.match.known.title
-        else:
+                if each.count == here and each.match.known.tells in settles:
+                    each.settled = known.title
+        if not known.decides:
             self._stack.append(explained)
 
     def _correct(self, it: _Occurrence) -> None:
