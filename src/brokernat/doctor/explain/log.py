@@ -386,11 +386,12 @@ class _Reader:
         self._last = kept, it.match.known.key
         known = it.match.known
         if known.decides or known.tells is Tells.FAULT:
-            # A fault is the reason of a line that only says that something failed.
+            # A fault is the reason of a line that only says that something failed; some wrappers have more to say.
             settles = (Tells.EFFECT, Tells.WRAPPER) if known.decides else (Tells.WRAPPER,)
             for each in self._stack:
                 here = sum(other is each for other in self._stack)
-                if each.count == here and each.match.known.tells in settles:
+                plain = known.decides or len(each.match.known.explanations) == 1
+                if plain and each.count == here and each.match.known.tells in settles:
                     each.settled = known.title
         if not known.decides:
             self._stack.append(explained)
