@@ -227,14 +227,12 @@ def _spelled(name: str) -> Iterator[str]:
         if each not in anybodys["names"]:
             yield from (each, f"ERR_{each}", f"code={each}")
     yield f"Kafka::{camel}"
-    if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
-        yield name.lower()
-    # Rust, pykafka and kafka-node print the name alone, hw-kafka-client behind a prefix.
+    # Erlang and Elixir print it in lower case, Rust, pykafka and kafka-node alone, hw-kafka-client behind a prefix.
     for each in names:
         bare = "".join(word.capitalize() for word in each.split("_"))
         yield f"RdKafkaRespErr{bare}"
         if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
-            yield bare
+            yield from (bare, each.lower())
     for each in (java, python):
         if _KAFKAS_WORDS.search(each):
             yield each
