@@ -47,7 +47,7 @@ _TROUBLE = re.compile(
 # The end of a line of a folded text.
 _FOLDS = ("\\\n", "\\\r\n")
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
@@ -82,6 +82,8 @@ _ERROR = re.compile(
     r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
 )
 _LONGEST, _LONGEST_ERROR = 300, 2000
+# The end of a line whose reasons are the next lines.
+_LISTS_BELOW = "error(s):"
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
     # Docker compose writes the container's name before every line.
@@ -231,6 +233,8 @@ class _Reader:
             if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])
+            elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
+                self._wrapper.cause = printable(shown[:_LONGEST])
             if match:
                 unknown = False
                 if not shown.isprintable():
