@@ -226,6 +226,8 @@ def _spelled(name: str) -> Iterator[str]:
         yield f"{each}: {_beginning(says, _WORDS_AFTER_NAME)}"
         if each not in anybodys["names"]:
             yield from (each, f"ERR_{each}", f"code={each}")
+        # confluent-kafka-python prints the number, too.
+        yield f"code={each},val="
     yield f"Kafka::{camel}"
     # Erlang and Elixir print it in lower case, Rust, pykafka and kafka-node alone, hw-kafka-client behind a prefix.
     for each in names:
