@@ -84,6 +84,8 @@ _ERROR = re.compile(
 _LONGEST, _LONGEST_ERROR = 300, 2000
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
+# A line that begins so is itself the cause of the line above.
+_CAUSED = "Caused by: "
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
     # Docker compose writes the container's name before every line.
@@ -381,7 +383,7 @@ class _Reader:
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
         if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
             nested = _WITHIN.match(it.text)
-            explained.cause = nested[1][:_LONGEST] if nested else ""
+            explained.cause = nested[1][:_LONGEST] if nested and nested.start(1) > len(_CAUSED) else ""
             self._wrapper = explained
         explained.count += 1
         explained.last_seen = it.when
