@@ -397,10 +397,10 @@ class _Reader:
             for each in self._stack:
                 here = sum(other is each for other in self._stack)
                 plain = known.decides or len(each.match.known.explanations) == 1
-                if plain and each.count == here and each.match.known.tells in settles:
+                general = each is not explained and each.match.known.tells in settles
+                if plain and general and each.count == here:
                     each.settled = known.title
-        if not known.decides:
-            self._stack.append(explained)
+        self._stack.append(explained)
 
     def _correct(self, it: _Occurrence) -> None:
         kept, key = self._last
