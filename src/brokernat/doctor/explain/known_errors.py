@@ -51,7 +51,10 @@ _AFTER_LOGGER = (")", ":", "]", " ", '"')
 # log4j's layout of brokers writes the logger behind the message.
 _END_OF_MESSAGE = re.compile(r"(?:[\w.-]+\s*\|)?\s*\(")
 # What a connector reports about its other system (database, object store), not about Kafka.
-_OTHER_SYSTEM = re.compile(r"connect\.errors\.(?:Connect|Retriable)Exception: java\.[\w.$]+")
+_OTHER_SYSTEM = re.compile(
+    r"(?:connect\.errors\.(?:Connect|Retriable)Exception|until manually restarted\. Error): "
+    r"(?:java\.[\w.$]+|(?!org\.apache\.kafka|io\.confluent\.kafka|java)[a-z]\w*(?:\.[\w$]+){2}.*)"
+)
 # A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"

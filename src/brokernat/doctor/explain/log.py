@@ -447,7 +447,7 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     # A kind may itself be about another program (ZooKeeper).
     known = it.match.known
-    own = _others(known.title if known.by_error else known.example)
+    own = _others(known.title if known.by_error else f"{known.example} {known.seen}")
     for text in (it.text, *it.below, *(() if alone else reversed(it.above))):
         match = match_line(text)
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
