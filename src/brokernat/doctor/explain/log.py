@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from brokernat.doctor.explain.known_lines import KnownLine, Tells
+from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import LONGEST, timestamp, unfolded, unwrapped, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
@@ -175,6 +175,8 @@ class _Reader:
         # In the order of the log; the first one is borrowed, and the lines around it are not yet known.
         self._waiting: deque[_Occurrence] = deque()
         self._doubtful: list[_Occurrence] = []
+        # What counts only if other lines of a short input are Kafka's.
+        self._beside: list[_Occurrence] = []
         self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
@@ -254,7 +256,8 @@ class _Reader:
             self._unfold()
         self._decide()
         if self._number <= _PASTED:
-            for each in self._doubtful or self._telling():
+            beside = self._beside if any(map(_KAFKA.search, self._above)) else []
+            for each in [*self._doubtful, *beside] or self._telling():
                 if not self._is_harmless_beside_trouble(each.match):
                     self._count(each)
             if not self._explained:
@@ -358,8 +361,8 @@ class _Reader:
             kafkas = not each.match.known.borrowed or _is_kafkas(each)
             if kafkas:
                 self._count(each)
-            elif kafkas is None and self._number <= _PASTED and not _is_everyones(each.match.known):
-                self._doubtful.append(each)
+            elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
+                (self._beside if each.match.known.everyones else self._doubtful).append(each)
 
     def _count(self, it: _Occurrence) -> None:
         self._correct(it)
@@ -428,10 +431,6 @@ def _told_below(it: _Occurrence) -> bool:
     """Whether a kind explains the stack below an error."""
     matches = (match_line(text.strip()) for text in it.below)
     return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
-
-
-def _is_everyones(known: KnownLine) -> bool:
-    return known.by_error or known.everyones
 
 
 def _only_places(explained: ExplainedLine) -> bool:
