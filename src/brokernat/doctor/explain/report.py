@@ -102,7 +102,11 @@ def _by_explanation(explained: Iterable[ExplainedLine]) -> list[list[ExplainedLi
         alike = each.match.known.key, id(each.match.explanation), peer.role, each.codes, words, each.cause, each.settled
         # An address map is in force for some of them only.
         groups.setdefault((alike, peer.host_kind, peer.dialled), []).append(each)
-    return list(groups.values())
+    # Lines of several kinds may have the same explanation: a client logs one failure in several places.
+    merged: dict[object, list[ExplainedLine]] = {}
+    for group in groups.values():
+        merged.setdefault((group[0].means, group[0].do, group[0].cause), []).extend(group)
+    return list(merged.values())
 
 
 def _explained(group: list[ExplainedLine], width: int) -> Iterator[str]:
