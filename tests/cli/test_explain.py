@@ -117,3 +117,13 @@ def test_a_line_like_a_known_one_is_not_claimed(run: Run) -> None:
     assert "not a known line\n" in said
     assert "What it means is not known." in said
     assert '"like": "java-no-connection"' in run("explain", line, "--format", "json")
+
+
+def test_one_explanation_is_printed_once(run: Run, folder: Path) -> None:
+    # sarama logs one closed connection in three places.
+    (folder / "app.log").write_text(
+        "[sarama] 2026/11/20 06:25:28 Failed to read SASL handshake header : EOF\n"
+        "[sarama] 2026/11/20 06:25:28 Error while sending ApiVersionsRequest to broker k1:9096: EOF\n"
+        "[sarama] 2026/11/20 06:25:28 client/metadata got error from broker -1 while fetching metadata: EOF\n"
+    )
+    assert run("explain", "app.log").count("means") == 1

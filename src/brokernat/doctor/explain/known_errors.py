@@ -51,7 +51,10 @@ _AFTER_LOGGER = (")", ":", "]", " ", '"')
 # log4j's layout of brokers writes the logger behind the message.
 _END_OF_MESSAGE = re.compile(r"(?:[\w.-]+\s*\|)?\s*\(")
 # What a connector reports about its other system (database, object store), not about Kafka.
-_OTHER_SYSTEM = re.compile(r"connect\.errors\.(?:Connect|Retriable)Exception: java\.[\w.$]+")
+_OTHER_SYSTEM = re.compile(
+    r"(?:connect\.errors\.(?:Connect|Retriable)Exception|until manually restarted\. Error): "
+    r"(?:java\.[\w.$]+|(?!org\.apache\.kafka|io\.confluent\.kafka|java)[a-z]\w*(?:\.[\w$]+){2}.*)"
+)
 # A class without a package counts as Kafka's only if its name has one of these words.
 _KAFKAS_WORDS = re.compile(
     "Topic|Partition|Broker|Leader|Replica|Coordinator|Offset|Producer|Txn|Transactional|Generation|Member|Sasl|Fetch|"
@@ -226,15 +229,15 @@ def _spelled(name: str) -> Iterator[str]:
         yield f"{each}: {_beginning(says, _WORDS_AFTER_NAME)}"
         if each not in anybodys["names"]:
             yield from (each, f"ERR_{each}", f"code={each}")
+        # confluent-kafka-python prints the number, too.
+        yield f"code={each},val="
     yield f"Kafka::{camel}"
-    if _KAFKAS_WORDS.search(camel) and name not in anybodys["names"]:
-        yield name.lower()
-    # Rust, pykafka and kafka-node print the name alone, hw-kafka-client behind a prefix.
+    # Erlang and Elixir print it in lower case, Rust, pykafka and kafka-node alone, hw-kafka-client behind a prefix.
     for each in names:
         bare = "".join(word.capitalize() for word in each.split("_"))
         yield f"RdKafkaRespErr{bare}"
         if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
-            yield bare
+            yield from (bare, each.lower())
     for each in (java, python):
         if _KAFKAS_WORDS.search(each):
             yield each

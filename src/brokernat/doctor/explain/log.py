@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from brokernat.doctor.explain.known_lines import KnownLine, Tells
+from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import LONGEST, timestamp, unfolded, unwrapped, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
@@ -47,18 +47,20 @@ _TROUBLE = re.compile(
 # The end of a line of a folded text.
 _FOLDS = ("\\\n", "\\\r\n")
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam)|\bo\.a\.k\.|clientId=|"
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.a\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
-    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch)\b"
+    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
+    r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
+    r"latest_producer_id_block|log_dir_event_notification)\b"
 )
 # ZooKeeper in the layout of Kafka's own loggers.
 _ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
 _OTHERS = re.compile(
     r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
     r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
+    r"hdfs|hive|hbase|rpcretrying|ipc\.client|usergroupinformation|impala|tsocket|sssd|nsupdate|catalina|spnegoauth|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
     r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
     r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
 )
@@ -80,8 +82,14 @@ _ERROR = re.compile(
     r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
 )
 _LONGEST, _LONGEST_ERROR = 300, 2000
+# The end of a line whose reasons are the next lines.
+_LISTS_BELOW = "error(s):"
+# A line that begins so is itself the cause of the line above.
+_CAUSED = "Caused by: "
 _CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: "
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
+    # Docker compose writes the container's name before every line.
+    r"[\w.-]+ {1,40}\| ?(?:\s*at [\w.$/]+\(|Caused by|\s*\.{3} \d|[\w.$]+: )"
 )
 
 
@@ -167,6 +175,8 @@ class _Reader:
         # In the order of the log; the first one is borrowed, and the lines around it are not yet known.
         self._waiting: deque[_Occurrence] = deque()
         self._doubtful: list[_Occurrence] = []
+        # What counts only if other lines of a short input are Kafka's.
+        self._beside: list[_Occurrence] = []
         self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
@@ -204,6 +214,8 @@ class _Reader:
         self._pieces += 1
         texts = unwrapped(line)
         if not _CONTINUES.match(texts[0]):
+            # What waits belongs to the stack that ends here.
+            self._decide()
             self._told = False
             self._stack.clear()
         if self._wrapper is not None and timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
@@ -225,6 +237,8 @@ class _Reader:
             if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])
+            elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
+                self._wrapper.cause = printable(shown[:_LONGEST])
             if match:
                 unknown = False
                 if not shown.isprintable():
@@ -242,7 +256,8 @@ class _Reader:
             self._unfold()
         self._decide()
         if self._number <= _PASTED:
-            for each in self._doubtful or self._telling():
+            beside = self._beside if any(map(_KAFKA.search, self._above)) else []
+            for each in [*self._doubtful, *beside] or self._telling():
                 if not self._is_harmless_beside_trouble(each.match):
                     self._count(each)
             if not self._explained:
@@ -346,8 +361,8 @@ class _Reader:
             kafkas = not each.match.known.borrowed or _is_kafkas(each)
             if kafkas:
                 self._count(each)
-            elif kafkas is None and self._number <= _PASTED and not _is_everyones(each.match.known):
-                self._doubtful.append(each)
+            elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
+                (self._beside if each.match.known.everyones else self._doubtful).append(each)
 
     def _count(self, it: _Occurrence) -> None:
         self._correct(it)
@@ -371,20 +386,24 @@ class _Reader:
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
         if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
             nested = _WITHIN.match(it.text)
-            explained.cause = nested[1][:_LONGEST] if nested else ""
+            explained.cause = nested[1][:_LONGEST] if nested and nested.start(1) > len(_CAUSED) else ""
             self._wrapper = explained
         explained.count += 1
         explained.last_seen = it.when
         explained.settled = ""
         self._row = self._row + 1 if near and self._last[0] == kept else 1
         self._last = kept, it.match.known.key
-        if it.match.known.decides:
+        known = it.match.known
+        if known.decides or known.tells is Tells.FAULT:
+            # A fault is the reason of a line that only says that something failed; some wrappers have more to say.
+            settles = (Tells.EFFECT, Tells.WRAPPER) if known.decides else (Tells.WRAPPER,)
             for each in self._stack:
                 here = sum(other is each for other in self._stack)
-                if each.count == here and each.match.known.tells in (Tells.EFFECT, Tells.WRAPPER):
-                    each.settled = it.match.known.title
-        else:
-            self._stack.append(explained)
+                plain = known.decides or len(each.match.known.explanations) == 1
+                general = each is not explained and each.match.known.tells in settles
+                if plain and general and each.count == here:
+                    each.settled = known.title
+        self._stack.append(explained)
 
     def _correct(self, it: _Occurrence) -> None:
         kept, key = self._last
@@ -414,10 +433,6 @@ def _told_below(it: _Occurrence) -> bool:
     return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
 
 
-def _is_everyones(known: KnownLine) -> bool:
-    return known.by_error or known.everyones
-
-
 def _only_places(explained: ExplainedLine) -> bool:
     known = explained.match.known
     return (known.by_error or known.fallback) and known.tells is Tells.WRAPPER
@@ -431,7 +446,7 @@ def _is_kafkas(it: _Occurrence) -> bool | None:
     alone = it.match.known.by_error and not _CONTINUES.match(it.text)
     # A kind may itself be about another program (ZooKeeper).
     known = it.match.known
-    own = _others(known.title if known.by_error else known.example)
+    own = _others(known.title if known.by_error else f"{known.example} {known.seen}")
     for text in (it.text, *it.below, *(() if alone else reversed(it.above))):
         match = match_line(text)
         named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from brokernat.doctor.checks import Check, catalogue
+from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log import ExplainedLine, LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
 from brokernat.doctor.explain.peers import UNNAMED
@@ -43,9 +44,11 @@ def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
 def log_text(report: LogReport, width: int) -> str:
     """A block for each explanation, at the end the next commands; empty if nothing was recognised.
 
-    Lines that differ only in the endpoint have one block.
+    Lines that differ only in the endpoint have one block. A line that only says that something failed has none if the
+    fault below it is the reason.
     """
-    blocks = ["\n".join(_explained(each, width)) for each in _by_explanation(report.explained)]
+    shown = [each for each in report.explained if not (each.settled and each.match.known.tells is Tells.WRAPPER)]
+    blocks = ["\n".join(_explained(each, width)) for each in _by_explanation(shown)]
     commands = dict.fromkeys(each.run for each in report.explained if each.run)
     if commands:
         blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
@@ -99,7 +102,11 @@ def _by_explanation(explained: Iterable[ExplainedLine]) -> list[list[ExplainedLi
         alike = each.match.known.key, id(each.match.explanation), peer.role, each.codes, words, each.cause, each.settled
         # An address map is in force for some of them only.
         groups.setdefault((alike, peer.host_kind, peer.dialled), []).append(each)
-    return list(groups.values())
+    # Lines of several kinds may have the same explanation: a client logs one failure in several places.
+    merged: dict[object, list[ExplainedLine]] = {}
+    for group in groups.values():
+        merged.setdefault((group[0].means, group[0].do, group[0].cause), []).extend(group)
+    return list(merged.values())
 
 
 def _explained(group: list[ExplainedLine], width: int) -> Iterator[str]:

@@ -70,12 +70,12 @@ def test_an_error_is_whole_and_found_by_each_spelling(known: KnownLine) -> None:
         ("% ERROR: Broker: Disk error when trying to access log file on disk", "error-disk"),
         ('KafkaError{code=_ASSIGNMENT_LOST,val=-142,str="it is gone"}', "local-assignment"),
         ("Error: Local: Erroneous state", "local-state"),
-        ("kafka.errors.GroupMaxSizeReachedError", "error-group"),
+        ("kafka.errors.GroupMaxSizeReachedError", "error-group-full"),
         ("kafka: error: kafka server: Unable to update finalized features", "error-request"),
         ("fetch failed: [74] Fenced Leader Epoch: the leader epoch is older", "error-not-leader"),
         ("produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.", "error-sequence"),
         ('"error":"Deleting offsets of a topic is forbidden while the consumer group is actively', "error-group-use"),
-        ("x.streams.errors.TaskCorruptedException: Tasks [0_1] are corrupted", "streams-class-state"),
+        ("x.streams.errors.TaskCorruptedException: Tasks [0_1] are corrupted", "streams-class-corrupted"),
         ("ERROR [Worker clientId=c] Something new (org.apache.kafka.connect.runtime.Worker:7)", "logger-connect"),
         ("\tat org.apache.kafka.connect.runtime.Worker.start(Worker.java:7)", None),
         ("INFO Something new (org.apache.kafka.connect.runtime.Worker:7)", None),
@@ -89,7 +89,7 @@ def test_an_error_is_known_in_a_line_that_nobody_saw(line: str, key: str | None)
 def test_an_error_that_a_collector_cut_is_known_where_it_is_one_alone() -> None:
     found = error_in("my MemberId UUID, 0 members in group: Broker: Group member n")
     assert found is not None
-    assert (found[0].key, found[1][0]) == ("error-rebalance", "Broker: Group member n")
+    assert (found[0].key, found[1][0]) == ("error-member-id", "Broker: Group member n")
     assert error_in("it failed: Broker: Group") is None
 
 

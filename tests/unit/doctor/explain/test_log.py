@@ -125,7 +125,7 @@ def test_what_follows_a_borrowed_line_keeps_its_place() -> None:
 def test_the_cause_of_a_line_without_a_reason_counts() -> None:
     start = "ERROR Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer)"
     found = explain_log([f"{start}\n", "java.io.IOException: No space left on device\n"])
-    assert [each.match.known.key for each in found.explained] == ["broker-resources", "broker-start-failed"]
+    assert [each.match.known.key for each in found.explained] == ["disk-full", "broker-start-failed"]
 
 
 def test_the_line_below_corrects_what_a_line_seems_to_be() -> None:
