@@ -38,6 +38,11 @@ def discovered(cluster: Cluster, *candidates: Endpoint) -> Discovery:
     return match(sweep(cluster, candidates, TIMEOUT))
 
 
+def of_node_1(hq: RunningCluster) -> Cluster:
+    """The cluster with this bootstrap server only: another one would be the way to its own node."""
+    return replace(hq.cluster, bootstrap_servers=(hq.reachable[1],))
+
+
 def led(found: Discovery) -> dict[int, str]:
     return {entry.node_id: entry.candidate for entry in found.matched}
 
@@ -147,7 +152,7 @@ def test_two_ports_exchanged(loopback_world: LoopbackWorld, switch: Switched) ->
 def test_a_balancer_on_one_port(kinds_world: LoopbackWorld, switch: Switched, version: str, balancer: str) -> None:
     hq = next(each for each in (kinds_world.hq, kinds_world.hq2) if each.plan.options.version == version)
     with switch(list(hq.bound.values()), choice=BALANCERS[balancer]) as (balanced,):
-        found = discovered(hq.cluster, hq.reachable[1], balanced)
+        found = discovered(of_node_1(hq), hq.reachable[1], balanced)
     assert led(found) == {1: str(hq.reachable[1])}
     assert codes(found) == ["BN605", "BN602"]
     assert str(balanced) in found.findings[1].subject
@@ -156,7 +161,7 @@ def test_a_balancer_on_one_port(kinds_world: LoopbackWorld, switch: Switched, ve
 def test_a_port_that_leads_to_another_cluster_with_the_same_addresses(kinds_world: LoopbackWorld) -> None:
     hq, other = kinds_world.hq, kinds_world.hq2
     assert hq.advertised == other.advertised
-    found = discovered(hq.cluster, hq.reachable[1], other.reachable[2])
+    found = discovered(of_node_1(hq), hq.reachable[1], other.reachable[2])
     assert led(found) == {1: str(hq.reachable[1])}
     assert codes(found) == ["BN605", "BN501"]
     assert other.cluster_id in found.findings[1].message
@@ -166,7 +171,7 @@ def test_a_port_that_leads_to_another_cluster_with_the_same_addresses(kinds_worl
 def test_the_right_broker_on_another_listener(kinds_world: LoopbackWorld) -> None:
     hq = kinds_world.hq
     peer = hq.plan.broker(2).peer
-    found = discovered(hq.cluster, hq.reachable[1], peer)
+    found = discovered(of_node_1(hq), hq.reachable[1], peer)
     assert led(found) == {1: str(hq.reachable[1])}
     assert codes(found) == ["BN605", "BN603"]
     assert "node 2 on listener PEER" in found.findings[1].message

@@ -130,10 +130,10 @@ CASES = (
     ),
     case(
         "one-broker-unlike-its-peers",
-        "BN301",
+        "BN505",
         lambda it: client(*it.hq.endpoints("ODD").values()),
         lambda it: client(*it.hq.endpoints("PLAINTEXT1").values()),
-        frozenset({"BN505"}),
+        frozenset({"BN301"}),
     ),
     case("bob", "BN301", lambda it: client(it.at("BOB")), lambda it: it.local.through("BOB"), frozenset({"BN203"})),
     case("alice", "BN301", lambda it: client(it.at("ALICE")), lambda it: it.local.through("ALICE")),

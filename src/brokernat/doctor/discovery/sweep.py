@@ -86,16 +86,17 @@ def sweep(
             known = {probe.endpoint: probe for probe in again}
             probes = tuple(known.get(probe.endpoint, probe) for probe in probes)
         probes += runner.run(probing.by_other_names(probes))
-        met, given = {None, *map(_only_node, probes)}, {probe.endpoint for probe in probes}
-        more = [each.endpoint for each in evidence.bootstraps if _only_node(each) not in met]
+        met, given = {None, *map(_one_node, probes)}, {probe.endpoint for probe in probes}
+        more = [each.endpoint for each in evidence.bootstraps if _one_node(each) not in met]
         probes += runner.run(probing.probes([Endpoint.parse(each) for each in more if each not in given], known))
     one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
     return Swept(evidence, probes, one_source)
 
 
-def _only_node(probe: EndpointProbe) -> int | None:
-    """The node that answers here, None if it is unknown or others answer, too."""
-    return None if probe.identity is None or probe.identity.others else probe.identity.node_id
+def _one_node(probe: EndpointProbe) -> object | None:
+    """The node that answers here with its cluster and what its listener advertises; None if several may answer."""
+    known = probe.node_id is not None and probe.identity is not None and not probe.identity.others
+    return (probe.node_id, probe.cluster_id, probe.brokers) if known else None
 
 
 def connections(brokers: int) -> int:
