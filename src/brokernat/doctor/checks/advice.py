@@ -133,13 +133,16 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
         for name, ends in working_listeners(evidence).items()
         if name not in entered and every <= {each.node_id for each in ends}
     }
-    # The brokers' own listener may be closed to clients one day.
     names = [name for name in found if name not in inner] or [*found]
     return tuple(
         f"bootstrap at {','.join(each.endpoint for each in found[name][:_FEW])}: listener {name} works from here, and "
-        "no map is needed"
+        f"no map is needed{_OF_BROKERS if name in inner else ''}"
         for name in names[:_FEW_LISTENERS]
     )
+
+
+# It may be closed to clients one day.
+_OF_BROKERS = "; it is the brokers' own (`inter.broker.listener.name`), so ask whether clients may use it"
 
 
 @once

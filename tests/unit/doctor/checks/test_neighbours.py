@@ -646,6 +646,15 @@ def test_a_listener_that_works_from_here_leads() -> None:
     assert "add a listener" not in advice(found)
 
 
+@pytest.mark.parametrize("own", ["PUBLIC", "PEER"])
+def test_a_listener_of_the_brokers_is_said_to_be_theirs(own: str) -> None:
+    """Clients may be barred from it one day."""
+    servers = tuple(replace(each, settings=(("inter.broker.listener.name", own),)) for each in WITHOUT_MAP.bootstraps)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=servers, listeners=PUBLIC))
+    assert "works from here" in advice(found)
+    assert ("ask whether clients may use it" in advice(found)) == (own == "PUBLIC")
+
+
 @pytest.mark.parametrize(
     "listeners",
     [
