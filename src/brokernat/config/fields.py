@@ -37,6 +37,25 @@ _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts w
 _RULE_PER_ENTRY = "one rule per list entry: `- advertised = reachable`"
 
 
+def check_topic(name: str) -> None:
+    """Check the name of a topic.
+
+    Raises:
+        ConfigError: Kafka has no topics with such a name.
+    """
+    if not _TOPIC.fullmatch(name):
+        hint = "topic names consist of letters, digits, `.`, `_`, `-`, at most 249 of them"
+        raise ConfigError(Finding("bad-topic", f"`{name}` is not a topic name", hint))
+
+
+def _topic(value: str) -> str:
+    try:
+        check_topic(value)
+    except ConfigError as error:
+        raise faults(Fault(problem) for problem in error.problems) from None
+    return value
+
+
 def _endpoints(value: object) -> tuple[Endpoint, ...]:
     if isinstance(value, str):
         entries: list[object] = [part for part in value.split(",") if part.strip()]
@@ -202,12 +221,7 @@ RegistryUrl = Annotated[
 ]
 Topic = Annotated[
     str,
-    _shaped(
-        _TOPIC,
-        "bad-topic",
-        "a topic name",
-        "topic names consist of letters, digits, `.`, `_`, `-`, at most 249 of them",
-    ),
+    AfterValidator(_topic),
     WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,249}$"}),
 ]
 FunctionName = Annotated[
