@@ -114,6 +114,13 @@ def _spools_differ(document: Document) -> Iterator[Finding]:
                 yield Finding("same-spool", message, "give each topic its own folder", document.locate(path))
 
 
+def _shipments_have_names_of_their_own(document: Document) -> Iterator[Finding]:
+    if "status" in document.section("shipping"):
+        message = "`status` cannot name a shipment, because `brokernat ship status` prints the state of spools"
+        location = document.locate(("shipping", "status"), key=True)
+        yield Finding("reserved-name", message, "give the shipment another name", location)
+
+
 def _options_fit_the_mode(document: Document) -> Iterator[Finding]:
     for name in document.section("pipelines"):
         pipeline = document.section("pipelines", name)
@@ -150,6 +157,7 @@ _CHECKS = (
     _references_exist,
     _topics_differ,
     _spools_differ,
+    _shipments_have_names_of_their_own,
     _options_fit_the_mode,
 )
 

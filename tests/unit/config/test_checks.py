@@ -37,6 +37,7 @@ def kinds(text: str) -> list[str]:
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hq}}, s: {kafka: 7}}}}", []),
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hk}}}}}", ["unknown-cluster"]),
         ("shipping: {a: {spool: s}, b: {spool: ./x/../s}, c: {spool: t}, d: 7, e: {spool: 7}}", ["same-spool"]),
+        ("shipping: {status: {}, statuses: {}}", ["reserved-name"]),
         ("7", []),
     ],
 )
