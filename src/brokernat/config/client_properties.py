@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
@@ -17,6 +18,7 @@ from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 from brokernat.config.problems import Fault, did_you_mean, faults
 from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Finding
+from brokernat.paths import expanded_home
 
 # fmt: off
 NAMES = frozenset((
@@ -159,6 +161,16 @@ _BOOLEANS = frozenset(
         "transaction.two.phase.commit.enable",
     }
 )
+FILES = frozenset(
+    {
+        "sasl.oauthbearer.assertion.file",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "sasl.oauthbearer.assertion.template.file",
+        "ssl.keystore.location",
+        "ssl.truststore.location",
+    }
+)
+"""Properties whose value is the path of a file."""
 _ELSEWHERE = {
     "bootstrap.servers": "`bootstrap_servers`, beside `client`",
     "brokernat.map": "`address_map`, beside `client`",
@@ -262,6 +274,8 @@ def _property(name: str, written: object, references: References) -> str | Secre
             return str(written)
         case str():
             value = references.expand(written)
+            if name in FILES:
+                return _located(value, references.folder)
             return Secret(value) if is_secret(name) and isinstance(value, str) else value
         case dict() if all(isinstance(key, str) for key in written):
             hint = f"write the property's whole name: `{name}.{next(iter(written), '…')}: …`"
@@ -271,6 +285,17 @@ def _property(name: str, written: object, references: References) -> str | Secre
         case _:
             hint = "Kafka's lists are text with commas: `a,b`"
             raise ConfigError(Finding("wrong-type", f"`{name}` is a list, not a value", hint))
+
+
+def _located(value: str | Secret, folder: Path) -> str | Secret:
+    """A path, resolved against the folder of the file: the programs that read it run in other folders.
+
+    An unresolved reference at its beginning may be an absolute path, so the value does not change.
+    """
+    text = value.reveal() if isinstance(value, Secret) else value
+    if not text or (isinstance(value, Unresolved) and text.startswith("${")):
+        return value
+    return type(value)(str(folder / expanded_home(text)))
 
 
 def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:

@@ -1,6 +1,7 @@
 """Values of `client:`; what is refused is among the broken files."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +139,35 @@ def test_secrets_of_properties(name: str, value: str | Secret | None, secrets: t
 def test_the_password_of_a_jaas_line_is_a_secret(password: str) -> None:
     line = jaas_line("org.example.PlainLoginModule", "user", password)
     assert secrets_of({"sasl.jaas.config": line}) == (line, password)
+
+
+@pytest.mark.parametrize(
+    ("written", "resolved", "unresolved"),
+    [
+        ("ssl.truststore.location: certs/trust.pem", "{folder}/certs/trust.pem", "{folder}/certs/trust.pem"),
+        ("ssl.keystore.location: /etc/key.p12", "/etc/key.p12", "/etc/key.p12"),
+        ("ssl.keystore.location: ~/key.p12", "{home}/key.p12", "{home}/key.p12"),
+        ("ssl.truststore.location: '${env:TRUST}'", "{folder}/trust.pem", "${env:TRUST}"),
+        ("ssl.truststore.location: 'of-${env:TRUST}'", "{folder}/of-trust.pem", "{folder}/of-${env:TRUST}"),
+        ("sasl.oauthbearer.assertion.file: token", "{folder}/token", "{folder}/token"),
+        ("ssl.truststore.location: ''", "", ""),
+        ("client.id: certs", "certs", "certs"),
+    ],
+)
+def test_a_path_starts_at_the_folder_of_the_file(
+    load_text: Load,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+    resolved: str,
+    unresolved: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for resolve, expected in ((True, resolved), (False, unresolved)):
+        (value,) = (
+            load_text(TEXT.format(written), {"TRUST": "trust.pem"}, resolve_secrets=resolve)
+            .cluster("hq")
+            .client.values()
+        )
+        text = value.reveal() if isinstance(value, Secret) else value
+        assert text == expected.replace("{folder}", str(tmp_path)).replace("{home}", str(tmp_path / "home"))
