@@ -12,7 +12,7 @@ from dataclasses import replace
 from os.path import normpath
 from pathlib import Path as FilePath
 
-from brokernat.address import AddressMap, lint
+from brokernat.address import AddressMap, canonical_text, lint
 from brokernat.config.client_properties import LOGIN_NAMES, NAMES, instead_of, is_secret
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
@@ -50,17 +50,20 @@ def _maps_have_content(document: Document) -> Iterator[Finding]:
 
 
 def _clusters_exist(document: Document) -> Iterator[Finding]:
-    known = document.section("clusters")
+    for path, name in _used_clusters(document):
+        yield from _exists(document, path, name, document.section("clusters"), "cluster")
+
+
+def _used_clusters(document: Document) -> Iterator[tuple[Path, Value]]:
+    """The clusters of pipelines and shipments, and where they are named."""
+    sections: list[tuple[str, ...]] = []
     for name in document.section("pipelines"):
-        for end in ("source", "sink"):
-            path = ("pipelines", name, end, "cluster")
-            yield from _exists(document, path, document.section(*path[:-1]).get("cluster"), known, "cluster")
-        for reference in document.section("pipelines", name, "references"):
-            place = ("pipelines", name, "references", reference, "kafka", "cluster")
-            yield from _exists(document, place, document.section(*place[:-1]).get("cluster"), known, "cluster")
-    for name in document.section("shipping"):
-        section = document.section("shipping", name)
-        yield from _exists(document, ("shipping", name, "cluster"), section.get("cluster"), known, "cluster")
+        sections += [("pipelines", name, end) for end in ("source", "sink")]
+        references = document.section("pipelines", name, "references")
+        sections += [("pipelines", name, "references", reference, "kafka") for reference in references]
+    sections += [("shipping", name) for name in document.section("shipping")]
+    for section in sections:
+        yield (*section, "cluster"), document.section(*section).get("cluster")
 
 
 def _references_exist(document: Document) -> Iterator[Finding]:
@@ -199,6 +202,7 @@ def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator
             location = document.locate(("clusters", name, "unmapped"), key=True)
             yield Finding("unmapped-without-map", message, location=location, severity=Severity.WARNING)
         yield from (replace(each, severity=Severity.WARNING) for each in _client(name, document))
+    yield from _for_a_proxy(clusters, document)
     yield from (replace(each, severity=Severity.WARNING) for each in _of_pipelines(document))
 
 
@@ -206,6 +210,16 @@ def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Ite
     key = "address_map" if "address_map" in document.section("clusters", cluster.name) else "broker_nat"
     for finding in lint(address_map, cluster.bootstrap_servers):
         yield finding.at(document.locate(("clusters", cluster.name, key, finding.rules[-1])))
+
+
+def _for_a_proxy(clusters: Mapping[str, Cluster], document: Document) -> Iterator[Finding]:
+    """Clusters with templates that a pipeline or a shipment uses: their clients do not know node ids."""
+    for path, name in _used_clusters(document):
+        cluster = clusters.get(name) if isinstance(name, str) else None
+        try:
+            canonical_text(cluster.address_map if cluster and cluster.address_map else AddressMap(()))
+        except ConfigError as error:
+            yield error.problems[0].at(document.locate(path))
 
 
 def _client(cluster: str, document: Document) -> Iterator[Finding]:

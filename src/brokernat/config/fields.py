@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
 from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
-from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.secrets import References, Secret
 from brokernat.errors import ConfigError, Finding
@@ -102,14 +101,11 @@ def _rule(value: object) -> Rule:
     if not isinstance(value, str):
         raise faults([Fault(Finding("wrong-type", "a rule is text", _RULE_IN_QUOTES))])
     try:
-        rule = parse_rule(value)
-        if rule.needs_node_id:
-            raise needs_node_id(rule)
+        return parse_rule(value)
     except ConfigError as error:
         problem = error.problems[0]
         hint = _RULE_PER_ENTRY if problem.code == "extra-equals" else problem.hint
         raise faults([Fault(Finding(problem.code, problem.message, hint))]) from None
-    return rule
 
 
 def _located(value: str, info: ValidationInfo) -> str:

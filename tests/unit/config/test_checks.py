@@ -117,3 +117,11 @@ pipelines:
 """,
     )
     assert found == [("warning", "plain-secret", line) for line in (8, 16, 10)]
+
+
+def test_a_template_is_for_a_proxy(tmp_path: Path) -> None:
+    """The other clusters of the file work, and only a pipeline or a shipment that uses this one is reported."""
+    clusters = HEAD + '    address_map: ["*.x:1 = gw:{1+id}"]\n  plain:\n    bootstrap_servers: gw:2\n'
+    shipping = "shipping:\n  a: {cluster: plain, topic: a, spool: a}\n  b: {cluster: hq, topic: b, spool: b}\n"
+    assert findings(tmp_path, clusters) == []
+    assert findings(tmp_path, clusters + shipping) == [("error", "needs-node-id", 9)]
