@@ -80,7 +80,7 @@ def test_what_was_exported_is_the_same_map(run: Run, folder: Path, snapshot: Sna
 def test_rules_with_their_sides_exchanged_are_found_by_both_checks(run: Run, folder: Path) -> None:
     (folder / "brokernat.yaml").write_text(
         "clusters:\n  hq:\n    bootstrap_servers: 172.10.1.40:9093\n    address_map:\n"
-        "      - 172.10.1.40:9093 = 192.168.1.23:9092\n"
+        "      - 172.10.1.40:9093 = 192.168.1.23:9092\n      - 172.10.1.40:9094 = 192.168.1.24:9092\n"
     )
     for command in ("map", "config"):
         said = run(command, "check", "--fail-on", "warning")
