@@ -50,7 +50,7 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     """
     rules = _Rules(address_map.rules)
     found: list[Finding] = []
-    for index, rule in enumerate(rules.all):
+    for index in range(len(rules.all)):
         found += (
             list(_hidden(rules, index))
             or list(_reversed(rules, index, bootstrap_servers))
