@@ -106,7 +106,8 @@ def _configuration() -> str:
         "# `brokernat.yaml`\n\n"
         "YAML 1.2. `brokernat init` writes a file to start from, `brokernat config check` reports every problem at\n"
         "once, and editors complete and check it with [the schema](brokernat.schema.json).\n"
-        "Relative paths start from the folder of the file.\n\n"
+        "Relative paths start from the folder of the file, those of trust stores and key stores in `client` too.\n"
+        "A path inside `sasl.jaas.config` stays as it is written.\n\n"
         "A command reads the file that `--config` names, else the one that the environment variable\n"
         "`BROKERNAT_CONFIG` names, else `brokernat.yaml` in the current folder.\n"
     )

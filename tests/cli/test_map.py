@@ -80,7 +80,7 @@ def test_what_was_exported_is_the_same_map(run: Run, folder: Path, snapshot: Sna
 def test_rules_with_their_sides_exchanged_are_found_by_both_checks(run: Run, folder: Path) -> None:
     (folder / "brokernat.yaml").write_text(
         "clusters:\n  hq:\n    bootstrap_servers: 172.10.1.40:9093\n    address_map:\n"
-        "      - 172.10.1.40:9093 = 192.168.1.23:9092\n"
+        "      - 172.10.1.40:9093 = 192.168.1.23:9092\n      - 172.10.1.40:9094 = 192.168.1.24:9092\n"
     )
     for command in ("map", "config"):
         said = run(command, "check", "--fail-on", "warning")
@@ -88,3 +88,9 @@ def test_rules_with_their_sides_exchanged_are_found_by_both_checks(run: Run, fol
         assert "may be reversed: its advertised side is the host of the bootstrap server 172.10.1.40:9093" in said
         assert "hint: a rule is written `advertised = reachable`" in said
         assert "`192.168.1.23:9092 = 172.10.1.40:9093`" in said
+
+
+def test_a_device_that_does_not_exist_is_no_missing_folder(run: Run) -> None:
+    printed = run("map", "export", "--output", "/proc/x")
+    assert printed.startswith("exit 2\n")
+    assert "`/proc/x` cannot be written: it does not exist, and no file can be made there" in printed

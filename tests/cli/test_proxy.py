@@ -47,3 +47,11 @@ def test_a_port_in_use(run: Run, taken: str, workers: str) -> None:
     shown = run("proxy", "--cluster", "hq", "--listen", taken, "--workers", workers)
     assert shown.startswith("exit 2")
     assert f"error: the proxy cannot listen on {taken}: Address already in use\n\nhint: choose another address" in shown
+
+
+def test_a_cluster_with_a_template(run: Run, folder: Path, taken: str) -> None:
+    """Only the proxy takes it; the clients of the cluster are refused."""
+    rule = '    address_map: ["*.x:9092 = gw:{9092+id}"]'
+    (folder / "brokernat.yaml").write_text(f"clusters:\n  hq:\n    bootstrap_servers: gw:9092\n{rule}\n")
+    assert "the proxy cannot listen on" in run("proxy", "--cluster", "hq", "--listen", taken)
+    assert "needs the node id" in run("exec", "--cluster", "hq", "--", "true")

@@ -36,6 +36,7 @@ TOPIC = "--cluster hq --topic audit"
         (f"{TOPIC} --reached web-1", ()),
         (f"{TOPIC} --reached web/1/x", ()),
         ("--cluster hq", ()),
+        ("--cluster hq --topic a/b", ()),
         ("", ()),
         ("tags --topic audit", ()),
         ("--cluster nowhere --topic audit", ()),

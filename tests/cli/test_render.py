@@ -97,3 +97,9 @@ def test_a_relative_path_of_the_agent_is_refused(run: Callable[..., str], target
 def test_a_path_that_nobody_named_is_said_to_be_that_of_this_host(run: Callable[..., str]) -> None:
     assert "for executors on other hosts pass `--agent-path`" in run("render", "spark", "--cluster", "hq")
     assert "--agent-path" not in run("render", "spring", "--cluster", "hq").split("--- stderr")[1]
+
+
+def test_a_relative_trust_store_starts_at_the_folder_of_the_file(run: Run, file: Path) -> None:
+    """The service and the file that is made for it are in other folders."""
+    file.write_text(BROKERNAT_YAML.replace("canary", "canary\n      ssl.truststore.location: trust.pem"))
+    assert "ssl.truststore.location: 'FOLDER/trust.pem'" in run("render", "spring", "--cluster", "hq", *AGENT)

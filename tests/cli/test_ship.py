@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -56,6 +57,8 @@ def messages(directory: Path) -> list[str]:
         "status audit --spool s",
         "--cluster hq --topic t",
         "--cluster hq --topic t --spool s --max-spool 10k",
+        "--cluster hq --topic a/b --spool s",
+        "--cluster hq --topic t --spool s --once --file brokernat.yaml --file no/*.log --file gone.log",
     ],
 )
 def test_usage(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
@@ -143,6 +146,56 @@ def test_a_full_spool_lets_the_writer_of_a_pipe_wait(ship: Ship, tmp_path: Path)
     assert written < 2 << 20
 
 
+def test_sigterm_ends_a_pipe_with_a_full_spool(ship: Ship) -> None:
+    process = ship("--stdin", "--max-spool", "1M", "--patience", "1")
+    assert process.stdin is not None
+    assert process.stderr is not None
+    pipe = process.stdin.fileno()
+    os.set_blocking(pipe, False)
+    with suppress(BlockingIOError):
+        os.write(pipe, b"\n" * 65536)
+    while "reading waits" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 6
+    assert "records of standard input lost: the spool had no room" in said
+
+
+def test_a_closed_standard_input_is_refused_before_a_spool_is_made(ship: Ship, tmp_path: Path) -> None:
+    options = "--config c.yaml --cluster hq --topic t --spool spool --stdin"
+    (tmp_path / "c.yaml").write_text("clusters:\n  hq: {bootstrap_servers: '127.0.0.1:1'}\n")
+    for stdin in ("<&-", "0>out"):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"exec {sys.executable} -m brokernat ship {options} {stdin}"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stderr.startswith(
+            "error: `--stdin`: standard input is not open for reading\n\nhint: write `program |"
+        )
+    assert not (tmp_path / "spool").exists()
+
+
+def test_once_fails_if_it_could_not_read_a_file(run: Run, folder: Path) -> None:
+    (folder / "audit.yaml").write_text(SECTION)
+    (folder / "app.log").symlink_to("app.log")
+    said = run("ship", "audit", "--config", "audit.yaml", "--once", "--patience", "0")
+    assert said.startswith("exit 6\n")
+    assert "app.log cannot be read by user id" in said
+
+
+def test_a_spool_in_a_watched_folder_does_not_ship_itself(run: Run, folder: Path) -> None:
+    (folder / "audit.yaml").write_text(
+        SECTION.replace("spool: spool, files: [app.log]", "spool: e, files: [e, 'e*/**']")
+    )
+    (folder / "e").mkdir(mode=0o755)
+    (folder / "e" / "app.log").write_text("one\n")
+    for _ in range(2):
+        assert run("ship", "audit", "--config", "audit.yaml", "--once", "--patience", "0").startswith("exit 6\n")
+    assert messages(folder / "e") == ["one"]
+
+
 def test_sigterm_stores_what_was_read_and_the_next_start_goes_on(ship: Ship, tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text("one\n")
@@ -189,7 +242,7 @@ def test_status_while_it_runs_and_afterwards(ship: Ship, run: Run, tmp_path: Pat
 def test_a_spool_that_cannot_be_made_is_no_bug_of_ours(run: Run, folder: Path) -> None:
     (folder / "audit.yaml").write_text(SECTION)
     (folder / "spool").write_text("a file where the folder should be")
-    said = run("ship", "audit", "--config", "audit.yaml", "--once")
+    said = run("ship", "audit", "--config", "audit.yaml")
     assert said.startswith("exit 2\n")
     assert "spool` cannot be written: Not a directory" in said
     assert "hint: name another with `--spool`" in said

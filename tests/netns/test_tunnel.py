@@ -306,6 +306,7 @@ def test_the_guides_python_runs_as_it_is_written(run: Tunnel, world: NetnsWorld,
     world.hq.create_topic("orders")
     done = run([sys.executable, "-c", program])
     assert done.returncode == 0, done.stderr
+    assert "FAIL" not in done.stderr, "the producer outlived the tunnel"
     assert values(world.hq, "orders") == ["through the bastion"]
 
 

@@ -101,7 +101,8 @@ def split_endpoint(text: str) -> tuple[str, str | None]:
             raise fault("bad-ipv6", f"`{text}` is not an IPv6 address")
         return parse_ipv6(address), rest[1:] if rest else None
     if text.count(":") > 1:
-        raise fault("bare-ipv6", f"`{text}` has more than one colon")
+        hint = "separate endpoints by `,`" if ";" in text else None
+        raise fault("bare-ipv6", f"`{text}` has more than one colon", hint=hint)
     host, colon, port = text.partition(":")
     return host, port if colon else None
 

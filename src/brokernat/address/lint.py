@@ -5,12 +5,14 @@
 | `contradicting-rule` | error | an earlier rule has the same advertised side and another target |
 | `shadowed-rule` | error | an earlier rule matches all endpoints of this one |
 | `duplicate-rule` | warning | the same rule again |
-| `reversed-rule` | warning | a bootstrap server is on the advertised side, and none on the reachable side |
+| `reversed-rule` | warning | a bootstrap server is on the advertised side, and the map speaks for exchanged sides |
 | `chained-rule` | warning | the target is itself advertised, but is not translated again |
 | `shared-target` | warning | two advertised endpoints have one target: correct only for two names of one broker |
 
-Bootstrap servers can be dialled, so their hosts belong on the reachable side. `reversed-rule` is only a warning,
-because a broker's advertised name may be listed as a bootstrap server and translated.
+Bootstrap servers are usually dialled as they are, so their hosts belong on the reachable side. But a broker's
+advertised name may be a bootstrap server, too, for the name in its certificate, and the map translates it. So
+`reversed-rule` needs more: another rule leads to that host, the rules of its ports lead to several hosts, or a
+bootstrap server of that host has no rule.
 
 A rule shadows every later rule whose endpoints it matches completely: a host its `host:port` rules, a network its
 subnets. Two rules that only together shadow a third are not found.
@@ -48,10 +50,10 @@ def lint(address_map: AddressMap, bootstrap_servers: Sequence[Endpoint] = ()) ->
     """
     rules = _Rules(address_map.rules)
     found: list[Finding] = []
-    for index, rule in enumerate(rules.all):
+    for index in range(len(rules.all)):
         found += (
             list(_hidden(rules, index))
-            or list(_reversed(rule, index, bootstrap_servers))
+            or list(_reversed(rules, index, bootstrap_servers))
             or (*_chained(rules, index), *_shared(rules, index))
         )
     return tuple(found)
@@ -68,6 +70,11 @@ class _Rules:
         for index, (rule, pattern) in enumerate(zip(rules, self.patterns, strict=True)):
             self._of_hosts.setdefault(pattern.hosts, []).append(index)
             self._of_target.setdefault(_shareable(rule), []).append(index)
+        self._targets_of: dict[Hosts, set[Hosts]] = {}
+        for rule in rules:
+            if (target := _target(rule)) is not None:
+                self._targets_of.setdefault(rule.pattern.hosts, set()).add(target.hosts)
+        self._targets = set().union(*self._targets_of.values())
         self._lengths = {each.network.prefixlen for each in self._of_hosts if isinstance(each, Network)}
 
     def containing(self, pattern: Pattern) -> Iterator[int]:
@@ -92,6 +99,20 @@ class _Rules:
     def hiding(self, index: int) -> int | None:
         """The first earlier rule that matches every endpoint of this one."""
         return next((i for i in self.containing(self.patterns[index]) if i < index), None)
+
+    def why_exchanged(self, hosts: Hosts, servers: Sequence[Endpoint]) -> str | None:
+        """What speaks for exchanged sides where advertised hosts are those of bootstrap servers, None if nothing does.
+
+        Args:
+            hosts: of the advertised side.
+            servers: the bootstrap servers that they hold.
+        """
+        if hosts in self._targets:
+            return f"another rule leads to {hosts}"
+        if len(self._targets_of[hosts]) > 1:
+            return f"the rules of {hosts} lead to several hosts"
+        by_itself = (each for each in servers if not any(pattern.matches(each) for pattern in self.patterns))
+        return next((f"no rule translates {each}" for each in by_itself), None)
 
     def sharing_target(self, index: int) -> Iterator[int]:
         """The earlier rules of other endpoints that lead where this one leads, in their order."""
@@ -125,13 +146,16 @@ def _hidden(rules: _Rules, index: int) -> Iterator[Finding]:
         yield _finding("shadowed-rule", Severity.ERROR, message, "put the narrower rule first", pair)
 
 
-def _reversed(rule: Rule, index: int, servers: Sequence[Endpoint]) -> Iterator[Finding]:
+def _reversed(rules: _Rules, index: int, servers: Sequence[Endpoint]) -> Iterator[Finding]:
+    rule = rules.all[index]
     target = _target(rule)
     if target is None or isinstance(rule, WildcardRule) or any(target.hosts.has(each.host) for each in servers):
         return
-    server = next((each for each in servers if rule.pattern.hosts.has(each.host)), None)
-    if server is not None:
-        message = f"the rule `{rule}` may be reversed: its advertised side is the host of the bootstrap server {server}"
+    advertised = [server for server in servers if rule.pattern.hosts.has(server.host)]
+    why = rules.why_exchanged(rule.pattern.hosts, advertised) if advertised else None
+    if why is not None:
+        host = f"its advertised side is the host of the bootstrap server {advertised[0]}"
+        message = f"the rule `{rule}` may be reversed: {host}, and {why}"
         hint = f"a rule is written `advertised = reachable`; reversed, it is `{target} = {rule.pattern}`"
         yield _finding("reversed-rule", Severity.WARNING, message, hint, (index,))
 

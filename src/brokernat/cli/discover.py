@@ -18,10 +18,10 @@ from brokernat.cli.clusters import ClusterSource, cluster_options, open_tunnel
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import can_ask, edit_file, require_writable_place
 from brokernat.cli.options import SECONDS, format_option, token_command_option
-from brokernat.clients.java_security import parse_jaas
 from brokernat.config import Cluster
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.editing import CLUSTER, address_map_lines, first_file
+from brokernat.config.jaas import parse_jaas
 from brokernat.config.merging import ProvenRule
 from brokernat.config.secrets import Secret
 from brokernat.doctor.discovery.matching import Discovery

@@ -69,7 +69,8 @@ def require_writable_place(file: Path) -> None:
         if file.is_dir():
             raise IsADirectoryError(None, "it is a folder")
         if not place.exists():
-            raise FileNotFoundError(None, f"there is no folder `{place}`")
+            missing = "it does not exist, and no file can be made there"
+            raise FileNotFoundError(None, missing if place == file else f"there is no folder `{place}`")
         for needed in (place, file):
             if needed.exists() and not os.access(needed, os.W_OK):
                 raise PermissionError(errno.EACCES, f"`{needed}` is not writable")

@@ -60,6 +60,19 @@ class Size(click.ParamType[int]):
         return size
 
 
+class _Topic(click.ParamType[str]):
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from brokernat.config.fields import check_topic
+
+        try:
+            check_topic(value)
+        except ConfigError as error:
+            self.fail(f"{error.message}; {error.hint}", param, ctx)
+        return str(value)
+
+
 class NameOf(click.ParamType[str]):
     """A name from a section of the configuration file, which a shell completes."""
 
@@ -91,6 +104,7 @@ ENDPOINT: Final = _Endpoint(Endpoint.parse)
 LISTEN_ENDPOINT: Final = _Endpoint(listen_endpoint)
 """`HOST:PORT`, or a port of 127.0.0.1."""
 CLUSTER: Final = NameOf("clusters")
+TOPIC: Final = _Topic()
 PIPELINE: Final = NameOf("pipelines")
 SECONDS: Final = Seconds(1, 600)
 """For options that bound the time of probes."""

@@ -11,7 +11,7 @@ import click
 
 from brokernat.cli import console
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import CLUSTER, PIPELINE, config_option, format_option
+from brokernat.cli.options import CLUSTER, PIPELINE, TOPIC, config_option, format_option
 from brokernat.cli.spark import SparkOptions, proved_session, with_spark
 from brokernat.config import Cluster
 from brokernat.errors import IncompleteError
@@ -40,7 +40,7 @@ _RANGES_IN_TEXT = 5
 @click.command(short_help="Report gaps and duplicates in the written records.")
 @click.argument("name", metavar="[PIPELINE]", type=PIPELINE, required=False)
 @click.option("--cluster", metavar="NAME", type=CLUSTER, help="The cluster that holds a shipped topic.")
-@click.option("--topic", help="A topic that brokernat has shipped to.")
+@click.option("--topic", type=TOPIC, help="A topic that brokernat has shipped to.")
 @click.option("--from-first", is_flag=True, help="Start at each source's first record that retention has kept.")
 @click.option(
     "--propose-offsets", is_flag=True, help="Find the offsets at which a pipeline without its checkpoint must start."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
+from fcntl import F_GETFL, fcntl
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,19 @@ from click.shell_completion import CompletionItem
 
 from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import load_config, through_tunnel
-from brokernat.cli.options import CLUSTER, PATH, NameOf, Seconds, Size, config_option, format_option, names_completed
+from brokernat.cli.options import (
+    CLUSTER,
+    PATH,
+    TOPIC,
+    NameOf,
+    Seconds,
+    Size,
+    config_option,
+    format_option,
+    names_completed,
+)
 from brokernat.cli.signals import stop_at_signals
+from brokernat.errors import ConfigError, Finding
 from brokernat.shipping.shipment import Shipment
 
 _ONCE = click.option("--once", is_flag=True, help="Send the present content, then exit.")
@@ -38,7 +51,7 @@ class _ShipGroup(click.Group):
 @click.group(cls=_ShipGroup, invoke_without_command=True, subcommand_metavar="[NAME | status]")
 @config_option
 @click.option("--cluster", "cluster_name", metavar="NAME", type=CLUSTER, help="The cluster to ship to.")
-@click.option("--topic", help="The topic to ship to.")
+@click.option("--topic", type=TOPIC, help="The topic to ship to.")
 @click.option("--spool", metavar="DIR", type=PATH, help="The folder on a local disk where records wait.")
 @click.option(
     "--max-spool",
@@ -62,7 +75,8 @@ def ship(ctx: click.Context, /, **options: Any) -> int | None:
 
     Each line becomes a JSON record with a sequence number. Records wait in a spool on disk until the brokers have
     acknowledged them. Files are followed through rotation; a restart continues where the last run ended. Without --file
-    and --stdin only the records in the spool are sent. The exit code is 6 when records are left in the spool.
+    and --stdin only the records in the spool are sent. The exit code is 6 when records are left in the spool, when
+    lines of standard input had no room in it, and when a file cannot be read with --once.
 
     With NAME the options come from `shipping:` in the file.
     """
@@ -163,19 +177,25 @@ def run_shipment(
     """Ship, and print the results.
 
     Returns:
-        The exit code: 6 if records are left in the spool, 128 plus the signal's number after a signal.
+        The exit code: 6 if records are left in the spool or a part of the input is not in it, 128 plus the signal's
+        number after a signal.
 
     Raises:
-        BrokernatError: an error of the file, the spool or the producer.
+        BrokernatError: an error of the input, the file, the spool or the producer.
     """
     from brokernat.shipping.block import Destination
     from brokernat.shipping.lines import Pipe
     from brokernat.shipping.producer import open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
-    from brokernat.shipping.tail import Tail
+    from brokernat.shipping.tail import Tail, missing_files
     from brokernat.text import counted
 
+    if once and (missing := missing_files(files)):
+        rest = f"`brokernat ship --once --cluster {cluster_name} --topic {topic} --spool {spool}`"
+        hint = f"`--once` does not wait for files; {rest} sends only the records in the spool"
+        raise ConfigError(*(Finding("no-file", f"there is no file `{each}`", hint) for each in missing))
+    pipe = Pipe(_standard_input()) if stdin else None
     cluster = through_tunnel(load_config(config_file).cluster(cluster_name))
     with console.log_to_stderr():
         destination = Destination(cluster.name, topic)
@@ -186,13 +206,24 @@ def run_shipment(
         console.note(f"spool {spool}: {counted(opened.pending, 'record')} held")
         before = opened.totals()
         tail = Tail(files, opened.positions(), from_beginning=from_beginning or once) if files else None
-        pipe = Pipe(sys.stdin.fileno()) if stdin else None
         shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
         received = stop_at_signals(shipment.stop, shipment.abort)
         pending = shipment.run(once=once or not (files or stdin), patience=patience)
     after, reason = opened.totals(), f" ({opened.trouble})" if pending and opened.trouble else ""
     answered = f"{after.acknowledged - before.acknowledged} acknowledged, {after.rejected - before.rejected} rejected"
     console.note(f"{answered}, {pending} left in {spool}{reason}")
-    if pending:
+    if pending or shipment.lost or (once and tail is not None and tail.is_incomplete):
         return exit_codes.INCOMPLETE
     return 128 + received[0] if received else 0
+
+
+def _standard_input() -> int:
+    """The descriptor of standard input.
+
+    Raises:
+        ConfigError: it is not open for reading.
+    """
+    if sys.stdin is None or fcntl(sys.stdin, F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+        hint = "write `program | brokernat ship --stdin …`, or leave out `--stdin`"
+        raise ConfigError(Finding("no-stdin", "`--stdin`: standard input is not open for reading", hint))
+    return sys.stdin.fileno()

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from brokernat.address import Endpoint
-from brokernat.clients.java_security import parse_jaas
 from brokernat.config.client_properties import (
     LOGIN_NAMES,
     NAMES,
     instead_of,
     is_secret,
     login_faults,
+    require_valid,
     security_protocol,
 )
 from brokernat.config.java_properties import Property, parse_properties
@@ -74,7 +74,7 @@ def parse_command_config(text: str, source: str) -> CommandConfig:
     kept = {name: each.value.strip() for name, each in properties.items() if _is_kept(name)}
     for name, value in kept.items():
         try:
-            if properties.get("config.providers") and _PROVIDER_VALUE.search(value):
+            if "config.providers" in properties and _PROVIDER_VALUE.search(value):
                 raise _provider_error(name)
             if name == "bootstrap.servers":
                 servers = _servers(value)
@@ -83,7 +83,11 @@ def parse_command_config(text: str, source: str) -> CommandConfig:
         except ConfigError as error:
             problems += (problem.at(locations[name]) for problem in error.problems)
     problems += (fault.problem.at(locations[str(fault.below[0])]) for fault in login_faults(properties, client))
-    warnings = (*_unknown(properties, source), *_dropped_backslashes(kept, properties, source))
+    warnings = (
+        *_unknown(properties, source),
+        *_dropped_backslashes(kept, properties, source),
+        *(() if "config.providers" in properties else _literal_references(kept, locations)),
+    )
     if problems:
         raise ConfigError(*sorted((*problems, *warnings), key=lambda problem: problem.location.line or 0))
     return CommandConfig(tuple(servers), MappingProxyType(client), warnings)
@@ -96,12 +100,7 @@ def _is_kept(name: str) -> bool:
 def _setting(name: str, value: str) -> str | Secret:
     if name == "security.protocol":
         return security_protocol(value)
-    if name == "sasl.jaas.config":
-        try:
-            parse_jaas(value)
-        except ValueError:
-            hint = 'Kafka wants `MODULE required username="…" password="…";` with the `;` at the end'
-            raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read", hint)) from None
+    require_valid(name, value)
     return Secret(value) if is_secret(name) else value
 
 
@@ -122,6 +121,14 @@ def _unknown(properties: Mapping[str, Property], source: str) -> Iterator[Findin
             message = f"Kafka has no property `{name}`, it is ignored"
             hint, location = instead_of(name), Location(source, each.line)
             yield Finding("unknown-property", message, hint, location, severity=Severity.WARNING)
+
+
+def _literal_references(kept: Mapping[str, str], locations: Mapping[str, Location]) -> Iterator[Finding]:
+    for name, value in kept.items():
+        if _PROVIDER_VALUE.search(value):
+            message = f"`{name}` has a `${{…}}`, which Kafka's tools do not replace without `config.providers`"
+            hint = "write the value itself, or the cluster in `brokernat.yaml`, which takes `${env:NAME}`"
+            yield Finding("literal-reference", message, hint, locations[name], severity=Severity.WARNING)
 
 
 def _dropped_backslashes(kept: Iterable[str], properties: Mapping[str, Property], source: str) -> Iterator[Finding]:

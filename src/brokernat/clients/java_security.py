@@ -1,9 +1,8 @@
 """Splits Java's logins and key stores into parts for other libraries.
 
-Other libraries need user name and password separately, so `sasl.jaas.config` is parsed. `config/cluster.py` writes the
-line, or the user copied it from a Java client: `MODULE FLAG name=value …;`. It is parsed like Kafka's JaasConfig, by
-the rules of java.io.StreamTokenizer, so a backslash in a password has the same meaning. The text is a secret: messages
-contain only the name of the login module.
+Other libraries need user name and password separately, so `sasl.jaas.config` is parsed (`config/jaas.py`).
+`config/cluster.py` writes the line, or the user copied it from a Java client. The text is a secret: messages contain
+only the name of the login module.
 
 Only PEM stores work for Java and other libraries (KIP-651): one file with certificates, one with a key and its chain.
 Other formats are refused with the command that converts them to PEM, because a conversion here would write the private
@@ -12,22 +11,14 @@ key to a new file.
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 
 from brokernat.config.client_properties import LOGIN_MODULES, LOGIN_NAMES
+from brokernat.config.jaas import parse_jaas
 from brokernat.errors import Finding
 
-_TOKEN = re.compile(
-    r"""\s+ | //[^\n]* | /\*.*?\*/
-    | "(?P<double>(?:\\.|[^"\\\n])*)" | '(?P<single>(?:\\.|[^'\\\n])*)'
-    | (?P<word>[\w.$/-]+) | (?P<sign>[=;])""",
-    re.VERBOSE | re.DOTALL | re.ASCII,
-)
-_ESCAPE = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
-_CONTROLS = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _TEXTS = {
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -46,14 +37,6 @@ class Part:
     secret: bool = False
     known: bool = True
     """False for unresolved references."""
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """A login module's class name and its options."""
-
-    module: str
-    options: Mapping[str, str] = field(repr=False)
 
 
 def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
@@ -86,45 +69,6 @@ def login_parts(properties: MutableMapping[str, Part]) -> Iterator[Part | Findin
             yield Part(f"sasl.{option}", login.options[option], written="sasl.jaas.config", secret=True)
 
 
-def parse_jaas(text: str) -> Login:
-    """The entry of a JAAS line.
-
-    Raises:
-        ValueError: the line is invalid, or has several entries; the message does not contain the text.
-    """
-    match list(_tokens(text)):
-        case [("word", module), ("word", _flag), *options, ("sign", ";")]:
-            return Login(module, dict(_options(options)))
-    raise ValueError("not a JAAS line of one entry")
-
-
-def _options(tokens: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for index in range(0, len(tokens), 3):
-        match tokens[index : index + 3]:
-            case [("word" | "text", name), ("sign", "="), ("word" | "text", value)]:
-                yield name, value
-            case _:
-                raise ValueError("not an option of a JAAS line")
-
-
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise ValueError("not a token of a JAAS line")
-        position = token.end()
-        if token.lastgroup in ("double", "single"):
-            yield "text", _ESCAPE.sub(_unescaped, token[token.lastgroup])
-        elif token.lastgroup is not None:
-            yield token.lastgroup, token[token.lastgroup]
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    escaped = escape[1]
-    return chr(int(escaped, 8)) if escaped.isdigit() else _CONTROLS.get(escaped, escaped)
-
-
 def store_parts(properties: MutableMapping[str, Part], *, pkcs12: bool) -> Iterator[Part | Finding]:
     """Remove the stores from the properties; returns PEM files and texts, or Findings with the command to make them.
 
@@ -148,7 +92,7 @@ def _trust(properties: MutableMapping[str, Part]) -> Iterator[Part | Finding]:
         yield Part("ssl.ca.location", file.text, written=file.written)
         return
     hint = (
-        f"make a PEM file of it: `keytool -list -rfc -keystore {_shown(file)} > trust.pem`, "
+        f"make a PEM file of it: `keytool -list -rfc -keystore {_shown(file)} -storepass PASSWORD > trust.pem`, "
         "then write `ssl.truststore.type: PEM` and the new file"
     )
     yield Finding("store-format", f"`{file.written}` is a {kind} store, which only Java reads", hint)

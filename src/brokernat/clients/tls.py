@@ -28,6 +28,7 @@ from typing import Any
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import find_java
 from brokernat.jvm.java import BRIEF
+from brokernat.paths import reading
 
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME, which has no name in Python
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -229,10 +230,9 @@ def _refuse_pem(location: str, store: str) -> None:
 
 
 def _content(location: str, store: str) -> bytes:
-    try:
-        return Path(location).read_bytes()
-    except OSError as error:
-        raise _unreadable(store, location, error.strerror or type(error).__name__) from None
+    path = Path(location).absolute()
+    with reading(path, f"the {_STORE_NAMES[store]}", moved_by=f"`ssl.{store}.location`"):
+        return path.read_bytes()
 
 
 def _java(program: str) -> str:

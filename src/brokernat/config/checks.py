@@ -7,19 +7,24 @@ module adds their line numbers.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os.path import normpath
 from pathlib import Path as FilePath
 
-from brokernat.address import AddressMap, lint
-from brokernat.config.client_properties import LOGIN_NAMES, NAMES, instead_of, is_secret
+from brokernat.address import AddressMap, canonical_text, lint
+from brokernat.config.client_properties import FILES, LOGIN_NAMES, NAMES, instead_of, is_secret
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean
 from brokernat.config.schema_files import read_schema_file
+from brokernat.config.secrets import Secret, Unresolved
 from brokernat.errors import ConfigError, Finding, Severity
+
+MISPLACED_REFERENCE = "reference-misplaced"
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -50,17 +55,20 @@ def _maps_have_content(document: Document) -> Iterator[Finding]:
 
 
 def _clusters_exist(document: Document) -> Iterator[Finding]:
-    known = document.section("clusters")
+    for path, name in _used_clusters(document):
+        yield from _exists(document, path, name, document.section("clusters"), "cluster")
+
+
+def _used_clusters(document: Document) -> Iterator[tuple[Path, Value]]:
+    """The clusters of pipelines and shipments, and where they are named."""
+    sections: list[tuple[str, ...]] = []
     for name in document.section("pipelines"):
-        for end in ("source", "sink"):
-            path = ("pipelines", name, end, "cluster")
-            yield from _exists(document, path, document.section(*path[:-1]).get("cluster"), known, "cluster")
-        for reference in document.section("pipelines", name, "references"):
-            place = ("pipelines", name, "references", reference, "kafka", "cluster")
-            yield from _exists(document, place, document.section(*place[:-1]).get("cluster"), known, "cluster")
-    for name in document.section("shipping"):
-        section = document.section("shipping", name)
-        yield from _exists(document, ("shipping", name, "cluster"), section.get("cluster"), known, "cluster")
+        sections += [("pipelines", name, end) for end in ("source", "sink")]
+        references = document.section("pipelines", name, "references")
+        sections += [("pipelines", name, "references", reference, "kafka") for reference in references]
+    sections += [("shipping", name) for name in document.section("shipping")]
+    for section in sections:
+        yield (*section, "cluster"), document.section(*section).get("cluster")
 
 
 def _references_exist(document: Document) -> Iterator[Finding]:
@@ -103,15 +111,61 @@ def _topics_differ(document: Document) -> Iterator[Finding]:
 
 
 def _spools_differ(document: Document) -> Iterator[Finding]:
+    return _folders_differ(document, "shipping", "spool", "give each topic its own folder")
+
+
+def _checkpoints_differ(document: Document) -> Iterator[Finding]:
+    return _folders_differ(document, "pipelines", "checkpoint", "give each pipeline its own folder")
+
+
+def _folders_differ(document: Document, section: str, key: str, hint: str) -> Iterator[Finding]:
     first: dict[str, str] = {}
-    for name in document.section("shipping"):
-        spool, path = document.section("shipping", name).get("spool"), ("shipping", name, "spool")
-        if isinstance(spool, str):
-            folder = normpath(FilePath(document.source).absolute().parent / spool)
-            other = first.setdefault(folder, name)
+    for name in document.section(section):
+        folder, path = document.section(section, name).get(key), (section, name, key)
+        if isinstance(folder, str):
+            uri = "://" in folder
+            located = folder.rstrip("/") if uri else normpath(FilePath(document.source).absolute().parent / folder)
+            other = first.setdefault(located, name)
             if other != name:
-                message = f"`{spool}` is the spool of `{other}`, too"
-                yield Finding("same-spool", message, "give each topic its own folder", document.locate(path))
+                yield Finding(f"same-{key}", f"`{folder}` is the {key} of `{other}`, too", hint, document.locate(path))
+
+
+def _names_can_be_printed(document: Document) -> Iterator[Finding]:
+    """Names appear in messages, options and generated files."""
+    for section in ("clusters", "pipelines", "shipping"):
+        for name in document.section(section):
+            if not name.strip() or not name.isprintable():
+                fault = "has a character that cannot be printed" if name.strip() else "is empty"
+                location = document.locate((section, name), key=True)
+                yield Finding("bad-name", f"a name in `{section}` {fault}", "write for example `hq`", location)
+
+
+_REFERENCE = re.compile(r"(?<!\$)\$\{(?:env|file):[^}]*\}?")
+
+
+def _references_are_read(document: Document) -> Iterator[Finding]:
+    """References where nothing replaces them."""
+    for path, text in _texts(document.data, ()):
+        found = _REFERENCE.search(text)
+        if found and not {"client", "jdbc"} & {*path[2:-1]}:
+            hint = "write the value itself: references work under `client` and `jdbc`"
+            message = f"`{found[0]}` is not replaced here"
+            yield Finding(MISPLACED_REFERENCE, message, hint, document.locate(path))
+
+
+def _texts(value: Value, path: Path) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict | list):
+        for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(each, (*path, step))
+
+
+def _shipments_have_names_of_their_own(document: Document) -> Iterator[Finding]:
+    if "status" in document.section("shipping"):
+        message = "`status` cannot name a shipment, because `brokernat ship status` prints the state of spools"
+        location = document.locate(("shipping", "status"), key=True)
+        yield Finding("reserved-name", message, "give the shipment another name", location)
 
 
 def _options_fit_the_mode(document: Document) -> Iterator[Finding]:
@@ -150,6 +204,10 @@ _CHECKS = (
     _references_exist,
     _topics_differ,
     _spools_differ,
+    _shipments_have_names_of_their_own,
+    _checkpoints_differ,
+    _names_can_be_printed,
+    _references_are_read,
     _options_fit_the_mode,
 )
 
@@ -190,7 +248,9 @@ def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator
             message = "`unmapped` has no effect without `address_map`"
             location = document.locate(("clusters", name, "unmapped"), key=True)
             yield Finding("unmapped-without-map", message, location=location, severity=Severity.WARNING)
-        yield from (replace(each, severity=Severity.WARNING) for each in _client(name, document))
+        warnings = (*_client(name, document), *(_missing_files(cluster, document) if cluster else ()))
+        yield from (replace(each, severity=Severity.WARNING) for each in warnings)
+    yield from _for_a_proxy(clusters, document)
     yield from (replace(each, severity=Severity.WARNING) for each in _of_pipelines(document))
 
 
@@ -198,6 +258,16 @@ def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Ite
     key = "address_map" if "address_map" in document.section("clusters", cluster.name) else "broker_nat"
     for finding in lint(address_map, cluster.bootstrap_servers):
         yield finding.at(document.locate(("clusters", cluster.name, key, finding.rules[-1])))
+
+
+def _for_a_proxy(clusters: Mapping[str, Cluster], document: Document) -> Iterator[Finding]:
+    """Clusters with templates that a pipeline or a shipment uses: their clients do not know node ids."""
+    for path, name in _used_clusters(document):
+        cluster = clusters.get(name) if isinstance(name, str) else None
+        try:
+            canonical_text(cluster.address_map if cluster and cluster.address_map else AddressMap(()))
+        except ConfigError as error:
+            yield error.problems[0].at(document.locate(path))
 
 
 def _client(cluster: str, document: Document) -> Iterator[Finding]:
@@ -217,6 +287,18 @@ def _client(cluster: str, document: Document) -> Iterator[Finding]:
         message = "`sasl.*` has no effect: `security.protocol` is not SASL_PLAINTEXT or SASL_SSL"
         place = document.locate(("clusters", cluster, "client"), key=True)
         yield Finding("sasl-unused", message, "add `security.protocol: SASL_SSL`", place)
+
+
+def _missing_files(cluster: Cluster, document: Document) -> Iterator[Finding]:
+    for name in sorted(FILES & cluster.client.keys()):
+        value = cluster.client[name]
+        path = value.reveal() if isinstance(value, Secret) else value
+        if path and not isinstance(value, Unresolved) and not os.access(path, os.R_OK):
+            shown = "at the reference's path" if isinstance(value, Secret) else f"`{path}`"
+            location = document.locate(("clusters", cluster.name, "client", name))
+            yield Finding(
+                "file-missing", f"`{name}`: there is no file {shown} that this user can read", location=location
+            )
 
 
 def _of_pipelines(document: Document) -> Iterator[Finding]:

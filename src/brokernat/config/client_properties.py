@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.config.problems import Fault, did_you_mean, faults
+from brokernat.config.jaas import parse_jaas
+from brokernat.config.problems import Fault, did_you_mean, faults, nearest
 from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Finding
+from brokernat.paths import expanded_home
 
 # fmt: off
 NAMES = frozenset((
@@ -87,6 +90,9 @@ def instead_of(name: str, cutoff: float = 0.6) -> str | None:
     """The hint for a property that Kafka does not have; None if none is similar enough (`cutoff` as in difflib)."""
     if name in _OF_LIBRDKAFKA:
         return f"`{name}` is a property of librdkafka; write {_OF_LIBRDKAFKA[name]}"
+    if name.startswith("spring.") and ".jaas." in name:
+        return "write `sasl.jaas.config` with the module and its options"
+    name = re.sub(r"\[(.+)\]$", r".\1", name) if name.startswith("spring.") else name
     prefix = next((name[: -len(own)] for own in sorted(NAMES, key=len, reverse=True) if name.endswith(f".{own}")), None)
     if prefix:
         # As in the files of Spring, Spark and Connect.
@@ -159,6 +165,42 @@ _BOOLEANS = frozenset(
         "transaction.two.phase.commit.enable",
     }
 )
+_MAY_BE_NEGATIVE = frozenset(
+    {
+        "compression.gzip.level",
+        "compression.zstd.level",
+        "connections.max.idle.ms",
+        "receive.buffer.bytes",
+        "send.buffer.bytes",
+    }
+)
+"""Numbers with a meaning below 0: the system's default, never, fast compression."""
+_CHOICES = {
+    "acks": ("all", "-1", "0", "1"),
+    "auto.offset.reset": ("earliest", "latest", "none", "by_duration:"),
+    "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only", "default"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "group.protocol": ("classic", "consumer"),
+    "isolation.level": ("read_uncommitted", "read_committed"),
+    "metadata.recovery.strategy": ("none", "rebootstrap"),
+    "metrics.recording.level": ("INFO", "DEBUG", "TRACE"),
+}
+"""The values of Kafka's enumerations; one with `:` at its end has an argument."""
+_ANY_CASE = frozenset({"group.protocol", "metadata.recovery.strategy"})
+_STORE_TYPES = ("PEM", "PKCS12", "JKS", "JCEKS", "DKS", "PKCS11", "BCFKS")
+"""Kafka's, the JDK's, and that of Bouncy Castle; a security provider may have others."""
+_MECHANISMS = {each.replace("-", ""): each for each in (*LOGIN_MODULES, "GSSAPI", "OAUTHBEARER")}
+"""Kafka's mechanisms by their letters and digits; a broker may have others."""
+FILES = frozenset(
+    {
+        "sasl.oauthbearer.assertion.file",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "sasl.oauthbearer.assertion.template.file",
+        "ssl.keystore.location",
+        "ssl.truststore.location",
+    }
+)
+"""Properties whose value is the path of a file."""
 _ELSEWHERE = {
     "bootstrap.servers": "`bootstrap_servers`, beside `client`",
     "brokernat.map": "`address_map`, beside `client`",
@@ -208,24 +250,59 @@ def protocol_hint(unknown: str) -> str:
     return " ".join(filter(None, (did_you_mean(unknown, PROTOCOLS), f"allowed: {', '.join(PROTOCOLS)}")))
 
 
-def require_type(name: str, value: str | Secret) -> None:
-    """Refuse a value that Kafka's ConfigDef does not accept as the number or boolean of a property.
+def require_valid(name: str, value: str | Secret) -> None:
+    """Refuse a value that Kafka does not accept for a property.
 
     Raises:
-        ConfigError: the value has another type. A value from a reference is not printed.
+        ConfigError: the value is refused. A value from a reference is not printed.
     """
     if isinstance(value, Unresolved):
         return
     text = (value.reveal() if isinstance(value, Secret) else value).strip()
-    if name in _NUMBERS and not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+    if name == "sasl.jaas.config":
+        login_module(text)
+    elif (refused := _refused(name, text)) is not None:
+        code, expected, hint = refused
+        shown = "a value from a reference" if isinstance(value, Secret) else f"`{value}`"
+        raise ConfigError(Finding(code, f"`{name}` is {shown}, but must be {expected}", hint))
+
+
+def _refused(name: str, text: str) -> tuple[str, str, str | None] | None:
+    """The code of a refused value, what Kafka expects instead, and a hint; None for a valid value."""
+    if name in _NUMBERS:
         unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), None)
-        kind, hint = "a whole number", f"write the number of {unit} without a unit" if unit else "write a number"
-    elif name in _BOOLEANS and text.lower() not in ("true", "false"):
-        kind, hint = "`true` or `false`", "write `true` or `false`"
-    else:
-        return
-    shown = "a value from a reference" if isinstance(value, Secret) else f"`{value}`"
-    raise ConfigError(Finding("wrong-type", f"`{name}` is {shown}, but must be {kind}", hint))
+        if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+            hint = f"write the number of {unit} without a unit" if unit else "write a number"
+            return "wrong-type", "a whole number", hint
+        if int(text) < 0 and name not in _MAY_BE_NEGATIVE:
+            return "too-small", "0 or greater", f"write a number of {unit}" if unit else "write a larger number"
+    if name in _BOOLEANS and text.lower() not in ("true", "false"):
+        return "wrong-type", "`true` or `false`", "write `true` or `false`"
+    choices = _CHOICES.get(name, ())
+    if choices and not {text, text.lower() if name in _ANY_CASE else text, text.partition(":")[0] + ":"} & {*choices}:
+        return "not-a-choice", " or ".join(f"`{each}`" for each in choices), did_you_mean(text, choices)
+    if name.endswith("store.type") and text.upper() not in _STORE_TYPES and (near := nearest(text, _STORE_TYPES)):
+        return "not-a-choice", "a type that Java has, such as `PEM`, `PKCS12` or `JKS`", f"did you mean `{near}`?"
+    if name == "sasl.mechanism" and (meant := _MECHANISMS.get(_letters(text), text)) != text:
+        return "login-mechanism", "a mechanism in Kafka's spelling", f"did you mean `{meant}`?"
+    return None
+
+
+def login_module(text: str) -> str:
+    """The login module of a JAAS line.
+
+    Raises:
+        ConfigError: Kafka cannot read the line; it is not printed.
+    """
+    try:
+        return parse_jaas(text).module
+    except ValueError:
+        hint = 'Kafka wants `MODULE required username="…" password="…";` with the `;` at the end'
+        raise ConfigError(Finding("login-module", "`sasl.jaas.config` cannot be read", hint)) from None
+
+
+def _letters(mechanism: str) -> str:
+    return re.sub(r"[^A-Z0-9]", "", mechanism.upper())
 
 
 def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
@@ -242,7 +319,7 @@ def _client(value: object, info: ValidationInfo) -> dict[str, str | Secret]:
             continue
         try:
             read = _property(name, written, references)
-            require_type(name, read)
+            require_valid(name, read)
             result[name] = security_protocol(read) if name == "security.protocol" else read
         except ConfigError as error:
             found.extend(Fault(problem, (name,)) for problem in error.problems)
@@ -262,6 +339,8 @@ def _property(name: str, written: object, references: References) -> str | Secre
             return str(written)
         case str():
             value = references.expand(written)
+            if name in FILES:
+                return _located(value, references.folder)
             return Secret(value) if is_secret(name) and isinstance(value, str) else value
         case dict() if all(isinstance(key, str) for key in written):
             hint = f"write the property's whole name: `{name}.{next(iter(written), '…')}: …`"
@@ -273,6 +352,17 @@ def _property(name: str, written: object, references: References) -> str | Secre
             raise ConfigError(Finding("wrong-type", f"`{name}` is a list, not a value", hint))
 
 
+def _located(value: str | Secret, folder: Path) -> str | Secret:
+    """A path, resolved against the folder of the file: the programs that read it run in other folders.
+
+    An unresolved reference at its beginning may be an absolute path, so the value does not change.
+    """
+    text = value.reveal() if isinstance(value, Secret) else value
+    if not text or (isinstance(value, Unresolved) and text.startswith("${")):
+        return value
+    return type(value)(str(folder / expanded_home(text)))
+
+
 def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
     """Combinations that would silently use another login than the user meant.
 
@@ -280,8 +370,11 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         written: the properties by name, as they were given.
         read: those that could be read, with their values.
     """
+    if "sasl.jaas.config" in written:
+        yield from _module_faults(written, read)
+        return
     given = [name for name in ("sasl.username", "sasl.password") if name in written]
-    if not given or "sasl.jaas.config" in written:
+    if not given:
         return
     if len(given) == 1:
         other = "sasl.password" if given == ["sasl.username"] else "sasl.username"
@@ -289,18 +382,40 @@ def login_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -
         yield Fault(problem, (given[0],), key=True)
     mechanism = read.get("sasl.mechanism")
     if "sasl.mechanism" not in written:
-        hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"
-        if "sasl.mechanisms" in written:
-            hint = instead_of("sasl.mechanisms") or hint
-        problem = Finding(
-            "login-mechanism", "a user name is given, but no `sasl.mechanism` (Kafka's default is GSSAPI)", hint
-        )
-        yield Fault(problem, (given[0],), key=True)
+        yield Fault(_no_mechanism("a user name is given", written), (given[0],), key=True)
     elif isinstance(mechanism, str) and mechanism not in LOGIN_MODULES:
         hint = f"user name and password work with {', '.join(LOGIN_MODULES)}; for others write `sasl.jaas.config`"
+        hint = did_you_mean(mechanism, LOGIN_MODULES, 0.8) or hint
         yield Fault(
             Finding("login-mechanism", f"`sasl.mechanism` {mechanism} takes no user name", hint), ("sasl.mechanism",)
         )
+
+
+def _module_faults(written: Mapping[str, Any], read: Mapping[str, str | Secret]) -> Iterator[Fault]:
+    """A login module for user names whose mechanism is another one."""
+    line, mechanism = read.get("sasl.jaas.config"), read.get("sasl.mechanism")
+    sasl = str(read.get("security.protocol", "")).startswith("SASL_")
+    if not sasl or not isinstance(line, Secret) or isinstance(line, Unresolved):
+        return
+    module = login_module(line.reveal())
+    if module not in LOGIN_MODULES.values():
+        return
+    name = module.rpartition(".")[2]
+    if "sasl.mechanism" not in written:
+        yield Fault(_no_mechanism(f"`{name}` is given", written), ("sasl.jaas.config",), key=True)
+    # The JDK has PLAIN itself, so it works with every module that has a user name.
+    elif mechanism in {*_MECHANISMS.values()} - {"PLAIN"} and (fitting := LOGIN_MODULES.get(str(mechanism))) != module:
+        message = f"`{name}` in `sasl.jaas.config` does not log in with `sasl.mechanism` {mechanism}"
+        of_the_module = " or ".join(f"`{each}`" for each, its in LOGIN_MODULES.items() if its == module)
+        hint = f"write `sasl.mechanism` {of_the_module}" + (f", or the module `{fitting}`" if fitting else "")
+        yield Fault(Finding("login-mechanism", message, hint), ("sasl.mechanism",))
+
+
+def _no_mechanism(given: str, written: Mapping[str, Any]) -> Finding:
+    hint = "add `sasl.mechanism: PLAIN` or `SCRAM-SHA-512`, whichever the brokers use"
+    if "sasl.mechanisms" in written:
+        hint = instead_of("sasl.mechanisms") or hint
+    return Finding("login-mechanism", f"{given}, but no `sasl.mechanism` (Kafka's default is GSSAPI)", hint)
 
 
 ClientProperties = Annotated[

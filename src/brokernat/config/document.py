@@ -67,7 +67,7 @@ class Document:
 def path_text(path: Path) -> str | None:
     """`clusters.hq.address_map[1]`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".") or None
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text.removeprefix(".")) or None
 
 
 def parse_document(text: str, source: str) -> Document:
@@ -226,9 +226,21 @@ def _problem(error: MarkedYAMLError, text: str, source: str) -> Finding:
     ):
         return Finding("yaml-tab", "a tab where YAML requires spaces", "indent with blanks", location)
     words = error.problem or error.context or "cannot be read"
+    if words.startswith("but ") and error.context:
+        words = f"{error.context}, {words}"
     message = _QUOTED_IN_MESSAGE.sub(r"\1…", words)
-    hint = next((hint for part, hint in _HINTS.items() if part in words), None)
+    hint = _without_blank(text, location) or next((hint for part, hint in _HINTS.items() if part in words), None)
     return Finding("yaml-syntax", f"not YAML: {message}", hint, location)
+
+
+_NO_BLANK = re.compile(r"[ ]*(?:-[ ]+)?[A-Za-z_][\w.]*:[^\s/:]", re.ASCII)
+
+
+def _without_blank(text: str, location: Location) -> str | None:
+    """The hint if the last line before the error, or its own, has a key without a blank after its colon."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines()[: location.line], 1) if line.strip()]
+    number = next((number for number, line in lines[:-3:-1] if _NO_BLANK.match(line)), None)
+    return None if number is None else f"put a blank after the colon of line {number}"
 
 
 def _quote_rules(text: str, source: str) -> tuple[str, list[Finding]]:

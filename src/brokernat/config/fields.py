@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, ValidationInfo, WithJsonSchema
 
 from brokernat.address import Endpoint, Rule, listen_endpoint, parse_rule
-from brokernat.address.rules import needs_node_id
 from brokernat.config.problems import Fault, faults
 from brokernat.config.secrets import References, Secret
 from brokernat.errors import ConfigError, Finding
@@ -35,6 +34,25 @@ _SHORTEST_EPOCH = 5
 """The minimum of `spark.sql.streaming.realTimeMode.minBatchDuration`, in seconds."""
 _RULE_IN_QUOTES = "write `- advertised = reachable`, in quotes where it starts with `*` or `[`"
 _RULE_PER_ENTRY = "one rule per list entry: `- advertised = reachable`"
+
+
+def check_topic(name: str) -> None:
+    """Check the name of a topic.
+
+    Raises:
+        ConfigError: Kafka has no topics with such a name.
+    """
+    if not _TOPIC.fullmatch(name):
+        hint = "topic names consist of letters, digits, `.`, `_`, `-`, at most 249 of them"
+        raise ConfigError(Finding("bad-topic", f"`{name}` is not a topic name", hint))
+
+
+def _topic(value: str) -> str:
+    try:
+        check_topic(value)
+    except ConfigError as error:
+        raise faults(Fault(problem) for problem in error.problems) from None
+    return value
 
 
 def _endpoints(value: object) -> tuple[Endpoint, ...]:
@@ -83,14 +101,11 @@ def _rule(value: object) -> Rule:
     if not isinstance(value, str):
         raise faults([Fault(Finding("wrong-type", "a rule is text", _RULE_IN_QUOTES))])
     try:
-        rule = parse_rule(value)
-        if rule.needs_node_id:
-            raise needs_node_id(rule)
+        return parse_rule(value)
     except ConfigError as error:
         problem = error.problems[0]
         hint = _RULE_PER_ENTRY if problem.code == "extra-equals" else problem.hint
         raise faults([Fault(Finding(problem.code, problem.message, hint))]) from None
-    return rule
 
 
 def _located(value: str, info: ValidationInfo) -> str:
@@ -202,12 +217,7 @@ RegistryUrl = Annotated[
 ]
 Topic = Annotated[
     str,
-    _shaped(
-        _TOPIC,
-        "bad-topic",
-        "a topic name",
-        "topic names consist of letters, digits, `.`, `_`, `-`, at most 249 of them",
-    ),
+    AfterValidator(_topic),
     WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9._-]{1,249}$"}),
 ]
 FunctionName = Annotated[

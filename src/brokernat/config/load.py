@@ -16,7 +16,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from brokernat.address import AddressMap, Unmapped, pair
-from brokernat.config.checks import check
+from brokernat.config.checks import MISPLACED_REFERENCE, check
 from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, parse_document
 from brokernat.config.model import ClusterSection, ConfigFile, Pipeline, ShippingSection
@@ -75,7 +75,10 @@ def load(
     except ValidationError as error:
         problems.extend(translate(error.errors(include_url=False), document, ConfigFile))
     if problems:
-        raise ConfigError(*_in_order(problems))
+        # A value with such a reference is usually refused for its characters, too.
+        misplaced = {each.location.path for each in problems if each.code == MISPLACED_REFERENCE}
+        kept = (p for p in problems if p.code == MISPLACED_REFERENCE or p.location.path not in misplaced)
+        raise ConfigError(*_in_order(kept))
     return Config(
         Path(path).absolute(),
         MappingProxyType({name: _cluster(name, section) for name, section in file.clusters.items()}),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from brokernat.address import AddressMap, Endpoint, Rule, Unmapped
+from brokernat.address import AddressMap, Endpoint, Rule
 
 _OURS = re.compile(
     r"node [\d+]+, by (?P<method>\S+), (?P<confidence>\w+) (?P<day>\d{4}-\d\d-\d\d)(?:, cluster (?P<cluster>\S+))?$"
@@ -85,13 +85,11 @@ def merge(text: str, standing: Sequence[Standing], proven: Sequence[ProvenRule],
 
 
 def leads(rules: Sequence[Rule], proven: Sequence[ProvenRule]) -> bool:
-    """Whether the rules translate every advertised endpoint to its proven target."""
-    address_map = AddressMap(tuple(rules), Unmapped.PASS)
+    """Whether the rules translate every advertised endpoint to its proven target; a template does so for no client."""
+    found = ((AddressMap(tuple(rules)).find(each), new.rule, each) for new in proven for each in new.advertised)
     return all(
-        address_map.translate(endpoint).endpoint == new.rule.translate(endpoint)
-        and address_map.find(endpoint) is not None
-        for new in proven
-        for endpoint in new.advertised
+        rule is not None and not rule.needs_node_id and rule.translate(endpoint) == right.translate(endpoint)
+        for rule, right, endpoint in found
     )
 
 

@@ -7,7 +7,7 @@ errors. A message quotes an input value only if the schema lists the allowed val
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
 
@@ -76,7 +76,7 @@ def translate(errors: Iterable[ErrorDetails], document: Document, model: type[Ba
         elif error["type"] == "extra_forbidden":
             yield _unknown_key(path, model).at(document.locate(path, key=True))
         elif not _explained(error["type"], path, misspelled, found):
-            yield _from_pydantic(error, path).at(document.locate(path))
+            yield _from_pydantic(error, path, model).at(document.locate(path))
 
 
 def _explained(kind: str, path: Path, misspelled: set[Path], found: list[ErrorDetails]) -> bool:
@@ -101,7 +101,7 @@ def _unknown_key(path: Path, model: type[BaseModel]) -> Finding:
     return Finding("unknown-key", f"unknown key `{path[-1]}`", hint)
 
 
-def _from_pydantic(error: ErrorDetails, path: Path) -> Finding:
+def _from_pydantic(error: ErrorDetails, path: Path, model: type[BaseModel]) -> Finding:
     kind, value = error["type"], error["input"]
     name = next((step for step in reversed(path) if isinstance(step, str)), "the file")
     context = error.get("ctx", {})
@@ -111,7 +111,7 @@ def _from_pydantic(error: ErrorDetails, path: Path) -> Finding:
         return _not_a_choice(name, value, context["expected"])
     if kind in _TYPES:
         message = f"`{name}` must be {_TYPES[kind]}, not {_type_name(value)}"
-        return Finding("wrong-type", message, _type_hint(kind, value))
+        return Finding("wrong-type", message, _type_hint(kind, value, keys_of(model, path)))
     if kind in ("too_short", "string_too_short"):
         return Finding("empty", f"`{name}` is empty", "write a value, or leave it out where it is optional")
     if kind == "greater_than":
@@ -126,7 +126,10 @@ def _not_a_choice(name: str, value: object, expected: str) -> Finding:
     return Finding("not-a-choice", f"`{name}` must be {allowed}", near)
 
 
-def _type_hint(kind: str, value: object) -> str | None:
+def _type_hint(kind: str, value: object, keys: Container[str]) -> str | None:
+    key, colon, _ = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if colon and key in keys:
+        return f"put a blank after the colon: `{key}: …`"
     if kind == "string_type" and isinstance(value, bool | int | float):
         return "put quotes around it"
     return "write a list: `[a, b]`" if kind == "tuple_type" and isinstance(value, str) else None

@@ -23,10 +23,10 @@ from typing import Any, Final
 
 from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
-from brokernat.clients.java_security import parse_jaas
 from brokernat.clients.sasl_tokens import MECHANISMS, SaslTokenError, login_tokens
 from brokernat.clients.tls import tls_side
 from brokernat.config import Cluster
+from brokernat.config.jaas import parse_jaas
 from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding
 from brokernat.text import printable

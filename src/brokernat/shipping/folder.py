@@ -31,6 +31,7 @@ MOVED_BY: Final = "`--spool`, `spool:` or `spool=`"
 _LOCK_ATTEMPTS: Final = 200
 _LOCK_PAUSE: Final = 0.01
 _SQLITE_FILES: Final = tuple(f"{DATABASE}-{part}" for part in ("wal", "shm", "journal"))
+_FILES: Final = (LOCK, DATABASE, *_SQLITE_FILES)
 _OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 # O_NONBLOCK: opening a named pipe must not block.
 _OPEN: Final = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -96,13 +97,18 @@ def is_held(directory: Path) -> bool:
         os.close(lock)
 
 
+def is_spool_file(path: Path) -> bool:
+    """Whether the file belongs to a spool, this process's or another one."""
+    return path.name in _FILES and path.with_name(DATABASE).exists()
+
+
 def refuse_links(directory: Path) -> None:
     """Check before reading that no file is a link: SQLite would follow it and write a log next to its target.
 
     Raises:
         SpoolUnsafeError: a file of the spool is a link or no regular file.
     """
-    for name in (LOCK, DATABASE, *_SQLITE_FILES):
+    for name in _FILES:
         with suppress(FileNotFoundError):
             _require_regular_file(directory, name, (directory / name).lstat())
 

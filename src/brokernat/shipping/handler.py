@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from brokernat.config import Cluster, load
+from brokernat.config.fields import check_topic
 from brokernat.shipping import threads
 from brokernat.shipping.block import Destination, Rejection
 from brokernat.shipping.errors import NotShippedError
@@ -88,8 +89,8 @@ class KafkaHandler(logging.Handler):
             SpoolFullError: the disk is full.
             SpoolUnsafeError: others may write the folder, or a file in it is a link.
             MissingToolError: confluent-kafka is not installed.
-            ConfigError: there is no such cluster, librdkafka does not support its properties, or the spool's folder
-                cannot be created or written.
+            ConfigError: there is no such cluster, Kafka has no topics of this name, librdkafka does not support the
+                cluster's properties, or the spool's folder cannot be created or written.
             ValueError: `on_full` and `audit` exclude each other.
         """
         self._audit = audit
@@ -98,6 +99,7 @@ class KafkaHandler(logging.Handler):
             raise ValueError(f"on_full={self._on_full} cannot be combined with audit={audit}")
         if audit:
             require_all_acks(producer or {})
+        check_topic(topic)
         target = cluster if isinstance(cluster, Cluster) else load(config).cluster(cluster)
         self._destination = Destination(target.name, topic)
         self._directory = Path(spool).absolute()

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from brokernat.shipping.folder import is_spool_file
+
 FINGERPRINT_BYTES: Final = 256
 """The number of bytes stored from the start of the file, and from before the position."""
 
@@ -105,9 +107,10 @@ def is_copy(path: Path, position: FilePosition) -> bool:
 
 
 def _files_beside(position: FilePosition) -> list[Path]:
-    """The files in the folder of the position; the newest first."""
+    """The files in the folder of the position, except those of a spool; the newest first."""
     try:
-        return sorted(Path(position.path).parent.iterdir(), key=_modified, reverse=True)
+        found = [path for path in Path(position.path).parent.iterdir() if not is_spool_file(path)]
+        return sorted(found, key=_modified, reverse=True)
     except OSError:
         return []
 

@@ -1,12 +1,14 @@
 """The loop of `brokernat ship`: reads files or a pipe into the spool; the sender runs in parallel.
 
 If the spool is full, the loop keeps its batch and waits: files keep their lines, and a pipe blocks its writer. At the
-end the loop waits some time for the brokers; records without an answer stay in the spool for the next start.
+end the loop waits some time for the brokers; records without an answer stay in the spool for the next start. Lines of a
+pipe that were read before a stop wait for room no longer than that: the brokers may never come back.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -17,6 +19,7 @@ from brokernat.shipping.positions import LineBatch
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.tail import Tail
+from brokernat.text import counted
 
 _LOG = logging.getLogger("brokernat.shipping")
 _PAUSE: Final = 0.2
@@ -31,23 +34,27 @@ class Shipment:
         """Starts no thread and reads nothing. Without files and pipe it only sends the records in the spool."""
         self._spool, self._sender, self._tail, self._pipe = spool, sender, tail, pipe
         # Plain values: signal handlers call `stop` and must not take a lock.
-        self._stop = self._abort = False
+        self._stopped_at = math.inf
+        self._abort = False
+        self._patience = 0.0
         self._next_warning = 0.0
+        self.lost = 0
+        """Records of the pipe that were read and had no room in the spool before the end."""
 
     def stop(self) -> None:
         """Stops reading; sends the rest."""
-        self._stop = True
+        self._stopped_at = time.monotonic()
 
     def abort(self) -> None:
         """Stops reading, and does not wait for the brokers."""
-        self._stop = self._abort = True
+        self._abort = True
 
     def run(self, *, once: bool, patience: float) -> int:
         """Reads until `stop`, the end of the pipe, or, with `once`, the current end of the files.
 
         Args:
             once: whether to end when all present lines are read.
-            patience: seconds to wait for the brokers at the end.
+            patience: seconds to wait for the brokers at the end, from `stop` on.
 
         Returns:
             The number of records without an answer, which stay in the spool.
@@ -55,6 +62,7 @@ class Shipment:
         Raises:
             OtherClusterError: the spool holds records for another cluster of this name.
         """
+        self._patience = patience
         try:
             self._sender.start()
         except BaseException:
@@ -67,10 +75,12 @@ class Shipment:
             for batch in self._pipe.rest() if self._pipe is not None else ():
                 # Also after `stop`, because a pipe cannot be read again.
                 self._store(batch)
-            deadline = time.monotonic() + patience
+            deadline = min(self._stopped_at, time.monotonic()) + patience
             while self._spool.pending and time.monotonic() < deadline and not (self._abort or self._sender.refused):
                 time.sleep(_POLL_INTERVAL)
                 self._settle()
+            if self.lost:
+                _LOG.warning("%s of standard input lost: the spool had no room", counted(self.lost, "record"))
         finally:
             self._sender.stop()
             if self._tail is not None:
@@ -83,7 +93,7 @@ class Shipment:
 
     def _read(self, *, once: bool) -> None:
         scan_at = 0.0
-        while not (self._stop or self._sender.refused):
+        while not (self._is_stopped or self._sender.refused):
             if self._tail is not None and time.monotonic() >= scan_at:
                 self._tail.scan()
                 scan_at = time.monotonic() + _PAUSE
@@ -106,19 +116,31 @@ class Shipment:
             found.append(self._pipe.read())
         return [batch for batch in found if batch]
 
+    @property
+    def _is_stopped(self) -> bool:
+        return self._abort or self._stopped_at < math.inf
+
     def _store(self, batch: LineBatch) -> None:
+        of_file = bool(batch.positions or batch.removed)
         while True:
             try:
                 self._spool.append(batch.bodies, batch.positions, batch.removed)
             except SpoolFullError as error:
-                self._warn("reading waits", error)
-                if self._abort or (self._stop and self._pipe is None):
+                if self._ends_without_room(of_file=of_file):
+                    self.lost += 0 if of_file else len(batch.bodies)
                     return
+                self._warn("reading waits", error)
                 time.sleep(_PAUSE)
                 continue
             if self._tail is not None:
                 self._tail.mark_stored(batch)
             return
+
+    def _ends_without_room(self, *, of_file: bool) -> bool:
+        """Whether to give up a batch: the lines of a file can be read again, those of a pipe wait until the end."""
+        if self._abort or self._sender.refused or (of_file and self._is_stopped):
+            return True
+        return time.monotonic() >= self._stopped_at + self._patience
 
     def _settle(self) -> None:
         try:

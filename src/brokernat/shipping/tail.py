@@ -7,10 +7,14 @@ Rotation by rename: the old file stays open and is read until it has not grown f
 truncation: lines that were not read before the truncation are read from the copy, which is searched beside the file; a
 copy is not read while its original is complete. Lines written between copy and truncation are lost by the rotating
 program.
+
+The files of a spool are never opened: each of their bytes would become a record in them, and closing a database file
+releases SQLite's POSIX locks on it.
 """
 
 from __future__ import annotations
 
+import errno
 import glob
 import logging
 import os
@@ -23,6 +27,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final, Self
 
+from brokernat.shipping.folder import is_spool_file
 from brokernat.shipping.lines import LineEncoder
 from brokernat.shipping.positions import (
     FINGERPRINT_BYTES,
@@ -143,9 +148,8 @@ class Tail:
     def start(self) -> LineBatch:
         """Opens existing files; the returned batch has the start positions and must be stored before reading."""
         # Known files are opened first, because a new file may be the copy of a known file that was truncated.
-        for pattern in self._patterns:
-            if not self._matching_files([pattern]) and Path(pattern) not in self._unreadable:
-                _LOG.warning("%s: the file does not exist yet", pattern)
+        for pattern in missing_files(self._patterns):
+            _LOG.warning("%s: the file does not exist yet", pattern)
         paths = {file_id(path): path for path in self._matching_files(self._patterns)}
         for key, position in list(self._known.items()):
             if position == STARTED:
@@ -215,6 +219,11 @@ class Tail:
                 followed.position = position
                 followed.active = time.monotonic()
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a file or a folder cannot be read now."""
+        return bool(self._unreadable)
+
     def close(self) -> None:
         """Close all files."""
         for followed in self._open.values():
@@ -247,16 +256,15 @@ class Tail:
         for pattern in patterns:
             path = Path(pattern)
             try:
-                if stat.S_ISDIR(path.stat().st_mode):
-                    found += sorted(inside for inside in path.iterdir() if inside.suffix not in _COMPRESSED)
-                    self._unreadable.discard(path)
-                    continue
-            except (FileNotFoundError, NotADirectoryError):
-                pass
+                matching = _find_files(pattern)
+            except FileNotFoundError:
+                continue
             except OSError as error:
                 self._report_unreadable(path, error)
                 continue
-            found += map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+            if path not in matching:  # a readable folder; a file may be unreadable itself
+                self._unreadable.discard(path)
+            found += matching
         return found
 
     def _matches_a_pattern(self, path: str) -> bool:
@@ -328,6 +336,37 @@ class Tail:
             self._position_changes.removed.append(followed.position)
         followed.close()
         del self._open[followed.position.key]
+
+
+def missing_files(patterns: Sequence[str]) -> list[str]:
+    """The patterns without any file; not those whose folder is unreadable."""
+    missing = []
+    for pattern in patterns:
+        try:
+            _find_files(pattern)
+        except FileNotFoundError:
+            missing.append(pattern)
+        except OSError:
+            continue
+    return missing
+
+
+def _find_files(pattern: str) -> list[Path]:
+    """The files of a folder, except compressed ones, or the files that match a pattern; none of a spool.
+
+    Raises:
+        FileNotFoundError: there is neither a folder nor a file.
+        OSError: it is unreadable.
+    """
+    path = Path(pattern)
+    with suppress(FileNotFoundError, NotADirectoryError):
+        if stat.S_ISDIR(path.stat().st_mode):
+            inside = (one for one in path.iterdir() if one.suffix not in _COMPRESSED)
+            return sorted(one for one in inside if not is_spool_file(one))
+    matching = map(Path, sorted(glob.glob(pattern, recursive=True)))  # noqa: PTH207
+    if found := [one for one in matching if not is_spool_file(one)]:
+        return found
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), pattern)
 
 
 def _is_deleted(path: Path) -> bool:

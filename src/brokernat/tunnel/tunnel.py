@@ -23,7 +23,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from brokernat.address import AddressMap, Endpoint
+from brokernat.address import AddressMap, Endpoint, canonical_text
 from brokernat.address.rules import HostPortRule
 from brokernat.config import Cluster
 from brokernat.config.model import TunnelSection
@@ -86,6 +86,8 @@ class Tunnel:
         if cluster.tunnel is None:
             hint = "add `tunnel: {ssh: user@bastion}` to the cluster"
             raise ConfigError(Finding("no-tunnel", f"the cluster `{cluster.name}` has no tunnel", hint))
+        if cluster.address_map is not None:
+            canonical_text(cluster.address_map)
         self._given_cluster, self._section = cluster, cluster.tunnel
         self._report, self._timeout, self._refresh = report, timeout, refresh
         self._require_brokers = require_brokers

@@ -42,22 +42,25 @@ def test_findings_name_both_rules_and_say_what_to_do() -> None:
 @pytest.mark.parametrize(
     ("text", "servers", "reverse"),
     [
-        ("gw:9093=192.168.1.23:9092", "gw:9093", "192.168.1.23:9092 = gw:9093"),
-        ("gw:9094=192.168.1.24:9092", "gw:9093", "192.168.1.24:9092 = gw:9094"),
-        ("10.9.0.1=kafka-1", "10.9.0.1:9092,10.9.0.2:9092", "kafka-1 = 10.9.0.1"),
-        ("10.9.0.0/24=10.1.0.0/24", "10.9.0.7:9092", "10.1.0.0/24 = 10.9.0.0/24"),
-        ("192.168.1.23:9092=gw:9093", "gw:9093", None),
-        ("gw:9092=gw:9093", "gw:9093", None),
-        ("gw-1=gw-2", "gw-1:9092,gw-2:9092", None),
-        ("*.hq.internal=gw", "kafka-1.hq.internal:9092", None),
-        ("gw:9093=192.168.1.23:9092", "", None),
+        ("gw:9094=192.168.1.24:9092", "gw:9093", ["192.168.1.24:9092 = gw:9094"]),
+        ("10.1.0.1=10.9.0.1,10.9.0.1:9094=10.1.0.2:9092", "10.9.0.1:9094", ["10.1.0.2:9092 = 10.9.0.1:9094"]),
+        ("10.1.1.0/24=10.9.0.0/24,10.9.0.0/24=10.1.0.0/24", "10.9.0.7:1", ["10.1.0.0/24 = 10.9.0.0/24"]),
+        ("gw:1=kafka-1:9,gw:2=kafka-2:9", "gw:1", ["kafka-1:9 = gw:1", "kafka-2:9 = gw:2"]),
+        # A broker's name is the bootstrap server, because its certificate has no other.
+        ("kafka-1.hq.internal:9092=172.10.1.40:9093", "kafka-1.hq.internal:9092", []),
+        ("kafka-1:9092=gw:9093,kafka-2:9092=gw:9094,kafka-3:9092=gw:9095", "kafka-1:9092,kafka-2:9092", []),
+        ("10.1.0.0/24=10.9.0.0/24", "10.1.0.7:9092", []),
+        ("192.168.1.23:9092=gw:9093", "gw:9093", []),
+        ("gw:9092=gw:9093", "gw:9093", []),
+        ("gw-1=gw-2", "gw-1:9092,gw-2:9092", []),
+        ("*.hq.internal=gw", "kafka-1.hq.internal:9092", []),
+        ("gw:9093=192.168.1.23:9092", "", []),
     ],
 )
-def test_rules_with_their_sides_exchanged(text: str, servers: str, reverse: str | None) -> None:
+def test_rules_with_their_sides_exchanged(text: str, servers: str, reverse: list[str]) -> None:
     endpoints = [Endpoint.parse(server) for server in filter(None, servers.split(","))]
-    found = lint(AddressMap.parse(text), endpoints)
-    assert [finding.code for finding in found] == ([] if reverse is None else ["reversed-rule"])
-    assert all(f"`{reverse}`" in str(finding.hint) for finding in found)
+    found = [each for each in lint(AddressMap.parse(text), endpoints) if each.code == "reversed-rule"]
+    assert [str(finding.hint).split("`")[-2] for finding in found] == reverse
 
 
 @pytest.mark.parametrize(

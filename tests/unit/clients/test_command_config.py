@@ -109,3 +109,18 @@ def test_a_password_with_a_backslash_that_java_drops() -> None:
     assert (warning.code, warning.location.line) == ("bad-escape", 3)
     assert "canary" not in warning.report()
     assert not parse_command_config("sasl.mechanism=PLAIN\nsasl.username=a\nsasl.password=b\\\\d", "c").warnings
+
+
+def test_a_reference_is_sent_as_it_is() -> None:
+    text = "sasl.mechanism=PLAIN\nsasl.username=${env:KU}\nsasl.password=canary\n"
+    (warning,) = parse_command_config(text, "c").warnings
+    assert (warning.code, warning.location.line) == ("literal-reference", 2)
+
+
+def test_a_login_module_of_another_mechanism() -> None:
+    login = f"security.protocol=SASL_SSL\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={LOGIN}\n"
+    with pytest.raises(ConfigError) as caught:
+        parse_command_config(f"{login}ssl.keystore.type=PEMM\n", "c")
+    found = [(each.code, each.location.line) for each in caught.value.problems]
+    assert found == [("login-mechanism", 2), ("not-a-choice", 4)]
+    assert "canary" not in caught.value.report()

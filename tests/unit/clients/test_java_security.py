@@ -2,9 +2,10 @@
 
 import pytest
 
-from brokernat.clients.java_security import Part, login_parts, parse_jaas, store_parts
+from brokernat.clients.java_security import Part, login_parts, store_parts
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.cluster import jaas_line
+from brokernat.config.jaas import parse_jaas
 from brokernat.errors import Finding
 
 PLAIN = LOGIN_MODULES["PLAIN"]
@@ -118,7 +119,10 @@ def test_a_pkcs12_key_store_goes_to_a_library_that_reads_it() -> None:
 @pytest.mark.parametrize(
     ("client", "command"),
     [
-        ({"ssl.truststore.location": "/a b/t.jks"}, "keytool -list -rfc -keystore '/a b/t.jks' > trust.pem"),
+        (
+            {"ssl.truststore.location": "/a b/t.jks"},
+            "keytool -list -rfc -keystore '/a b/t.jks' -storepass PASSWORD > trust.pem",
+        ),
         ({"ssl.keystore.location": "k.jks"}, "-srckeystore k.jks -destkeystore key.p12 -deststoretype PKCS12"),
         ({"ssl.keystore.location": "k.jks"}, "openssl pkcs12 -in key.p12 -out key.pem"),
         ({"ssl.keystore.location": "k.p12", "ssl.keystore.type": "PKCS12"}, "openssl pkcs12 -in k.p12 -out key.pem"),

@@ -74,8 +74,9 @@ def test_passwords_are_no_arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
 def test_what_needs_no_java_to_be_refused(tmp_path: Path, store: str) -> None:
     file = tmp_path / "store"
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError, match="No such file") as missing:
         read(store, file)
+    assert missing.value.problems[0].hint == f"name another with `ssl.{store}.location`"
     file.write_text(PEM)
     with pytest.raises(ConfigError, match=rf"it is PEM: write `ssl\.{store}\.type: PEM`"):
         read(store, file)

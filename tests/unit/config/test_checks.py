@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from brokernat.config import load
-from brokernat.config.checks import check, lint_config
+from brokernat.config.checks import MISPLACED_REFERENCE, check, lint_config
 from brokernat.config.document import parse_document
 from brokernat.config.load import read_document
+from brokernat.errors import ConfigError
 
 
 def kinds(text: str) -> list[str]:
@@ -37,6 +38,14 @@ def kinds(text: str) -> list[str]:
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hq}}, s: {kafka: 7}}}}", []),
         ("clusters: {hq: 7}\npipelines: {t: {references: {r: {kafka: {cluster: hk}}}}}", ["unknown-cluster"]),
         ("shipping: {a: {spool: s}, b: {spool: ./x/../s}, c: {spool: t}, d: 7, e: {spool: 7}}", ["same-spool"]),
+        ("shipping: {status: {}, statuses: {}}", ["reserved-name"]),
+        ("pipelines: {a: {checkpoint: s}, b: {checkpoint: ./x/../s}, c: {checkpoint: t}, d: 7}", ["same-checkpoint"]),
+        ("pipelines: {a: {checkpoint: 's3://b/s'}, b: {checkpoint: 's3://b/s/'}}", ["same-checkpoint"]),
+        ("clusters: {'': 7, hq: 7}\npipelines: {' ': 7}\nshipping: {\"a\\nb\": 7, ä b: 7}", ["bad-name"] * 3),
+        ("clusters: {hq: {bootstrap_servers: '${env:A}', address_map: ['${env:A}:1=b:1']}}", [MISPLACED_REFERENCE] * 2),
+        ("clusters: {hq: {client: {acks: '${env:A}'}}}", []),
+        ("pipelines: {t: {references: {r: {jdbc: {url: '${env:A}', options: {a: '${file:b}'}}}}}}", []),
+        ("pipelines: {t: {decode: {registry: {client: {a: '${env:A}'}}}, checkpoint: '$${env:A}'}}", []),
         ("7", []),
     ],
 )
@@ -116,3 +125,33 @@ pipelines:
 """,
     )
     assert found == [("warning", "plain-secret", line) for line in (8, 16, 10)]
+
+
+def test_a_template_is_for_a_proxy(tmp_path: Path) -> None:
+    """The other clusters of the file work, and only a pipeline or a shipment that uses this one is reported."""
+    clusters = HEAD + '    address_map: ["*.x:1 = gw:{1+id}"]\n  plain:\n    bootstrap_servers: gw:2\n'
+    shipping = "shipping:\n  a: {cluster: plain, topic: a, spool: a}\n  b: {cluster: hq, topic: b, spool: b}\n"
+    assert findings(tmp_path, clusters) == []
+    assert findings(tmp_path, clusters + shipping) == [("error", "needs-node-id", 9)]
+
+
+def test_a_reference_where_none_is_read_is_one_problem(tmp_path: Path) -> None:
+    """Its characters are no endpoint, either."""
+    file = tmp_path / "brokernat.yaml"
+    file.write_text("clusters:\n  hq:\n    bootstrap_servers: ${env:BOOT}\n")
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    (problem,) = caught.value.problems
+    assert problem.message == "`${env:BOOT}` is not replaced here"
+    assert "`client`" in str(problem.hint)
+
+
+def test_a_trust_store_that_does_not_exist(tmp_path: Path) -> None:
+    (tmp_path / "trust.pem").touch()
+    client = "    client:\n      ssl.truststore.location: trust.pem\n      ssl.keystore.location: key.pem\n"
+    assert findings(tmp_path, HEAD + client) == [("warning", "file-missing", 6)]
+
+
+def test_a_name_with_a_line_end_stays_on_the_line_of_its_message() -> None:
+    (problem,) = check(parse_document('clusters: {"a\\nb": 7}', "f"))
+    assert problem.location.path == "clusters.a\\nb"

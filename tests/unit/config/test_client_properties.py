@@ -1,6 +1,7 @@
 """Values of `client:`; what is refused is among the broken files."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,8 @@ def test_names_of_all_three_clients_are_known() -> None:
     [
         ("spring.kafka.properties.sasl.mechanism", "write `sasl.mechanism`, without `spring.kafka.properties.`"),
         ("kafka.ssl.truststore.type", "write `ssl.truststore.type`, without `kafka.`"),
+        ("spring.kafka.properties[sasl.mechanism]", "write `sasl.mechanism`, without `spring.kafka.properties.`"),
+        ("spring.kafka.jaas.options.password", "write `sasl.jaas.config` with the module and its options"),
         ("sasl.mechanisms", "`sasl.mechanisms` is a property of librdkafka; write `sasl.mechanism`"),
         ("ssl.ca.location", "`ssl.ca.location` is a property of librdkafka; write `ssl.truststore.location` and"),
         ("ssl.truststore.locations", "did you mean `ssl.truststore.location`?"),
@@ -138,3 +141,90 @@ def test_secrets_of_properties(name: str, value: str | Secret | None, secrets: t
 def test_the_password_of_a_jaas_line_is_a_secret(password: str) -> None:
     line = jaas_line("org.example.PlainLoginModule", "user", password)
     assert secrets_of({"sasl.jaas.config": line}) == (line, password)
+
+
+@pytest.mark.parametrize(
+    ("written", "resolved", "unresolved"),
+    [
+        ("ssl.truststore.location: certs/trust.pem", "{folder}/certs/trust.pem", "{folder}/certs/trust.pem"),
+        ("ssl.keystore.location: /etc/key.p12", "/etc/key.p12", "/etc/key.p12"),
+        ("ssl.keystore.location: ~/key.p12", "{home}/key.p12", "{home}/key.p12"),
+        ("ssl.truststore.location: '${env:TRUST}'", "{folder}/trust.pem", "${env:TRUST}"),
+        ("ssl.truststore.location: 'of-${env:TRUST}'", "{folder}/of-trust.pem", "{folder}/of-${env:TRUST}"),
+        ("sasl.oauthbearer.assertion.file: token", "{folder}/token", "{folder}/token"),
+        ("ssl.truststore.location: ''", "", ""),
+        ("client.id: certs", "certs", "certs"),
+    ],
+)
+def test_a_path_starts_at_the_folder_of_the_file(
+    load_text: Load,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    written: str,
+    resolved: str,
+    unresolved: str,
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for resolve, expected in ((True, resolved), (False, unresolved)):
+        (value,) = (
+            load_text(TEXT.format(written), {"TRUST": "trust.pem"}, resolve_secrets=resolve)
+            .cluster("hq")
+            .client.values()
+        )
+        text = value.reveal() if isinstance(value, Secret) else value
+        assert text == expected.replace("{folder}", str(tmp_path)).replace("{home}", str(tmp_path / "home"))
+
+
+SASL = "security.protocol: SASL_SSL"
+PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="canary";'
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("acks: maybe", None),
+        ("acks: '${env:ACKS}'", None),
+        ("auto.offset.reset: earlyest", "did you mean `earliest`?"),
+        ("isolation.level: READ_COMMITTED", "did you mean `read_committed`?"),
+        ("request.timeout.ms: -5", "write a number of milliseconds"),
+        ("ssl.truststore.type: PEMM", "did you mean `PEM`?"),
+        ("sasl.mechanism: scram-sha-512", "did you mean `SCRAM-SHA-512`?"),
+        ("sasl.mechanism: SCRAM_SHA512, sasl.username: u, sasl.password: p", "did you mean `SCRAM-SHA-512`?"),
+        ("sasl.mechanism: PLIAN, sasl.username: u, sasl.password: p", "did you mean `PLAIN`?"),
+        ("sasl.jaas.config: 'X required password=\"canary\"'", "with the `;` at the end"),
+        (
+            f"{SASL}, sasl.mechanism: SCRAM-SHA-512, sasl.jaas.config: '{PLAIN}'",
+            "ScramLoginModule`",
+        ),
+        (
+            f"{SASL}, sasl.mechanism: GSSAPI, sasl.jaas.config: '{PLAIN}'",
+            "`sasl.mechanism` `PLAIN`",
+        ),
+        (f"{SASL}, sasl.jaas.config: '{PLAIN}'", "add `sasl.mechanism: PLAIN`"),
+    ],
+)
+def test_what_kafka_refuses(load_text: Load, written: str, hint: str | None) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_text(TEXT.format(written), {"ACKS": "canary"})
+    (problem,) = caught.value.problems
+    assert problem.hint is hint or (hint or "") in (problem.hint or "")
+    assert "canary" not in caught.value.report()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "acks: -1",
+        "auto.offset.reset: 'by_duration:PT1H'",
+        "group.protocol: CONSUMER",
+        "connections.max.idle.ms: -1",
+        "send.buffer.bytes: -1",
+        "ssl.truststore.type: pem",
+        "ssl.keystore.type: Windows-MY",
+        "sasl.mechanism: AWS_MSK_IAM",
+        f"{SASL}, sasl.mechanism: PLAIN, sasl.jaas.config: '{PLAIN}'",
+        f"sasl.jaas.config: '{PLAIN}'",
+    ],
+)
+def test_what_kafka_takes(load_text: Load, written: str) -> None:
+    assert load_text(TEXT.format(written)).cluster("hq").client

@@ -34,6 +34,9 @@ ONE = proven("a:1 = gw:11")
         ("a:1 = gw:11 # rack 3; node 9, by x, likely 2025-01-01\n", f"a:1 = gw:11  # rack 3; {OURS}\n"),
         # Another target.
         ("b:1 = gw:12\na:1 = gw:99 # rack 3\nc:1=gw:13\n", f"b:1 = gw:12\na:1 = gw:11  # rack 3; {OURS}\nc:1=gw:13\n"),
+        # A template is for a proxy only.
+        ("a:1 = gw:{10+id}\n", f"a:1 = gw:11  # {OURS}\n"),
+        ("*.b:1 = gw:{10+id}\n", f"*.b:1 = gw:{{10+id}}\na:1 = gw:11  # {OURS}\n"),
         # New, behind what is there.
         ("b:1 = gw:12  # b\n", f"b:1 = gw:12  # b\na:1 = gw:11  # {OURS}\n"),
         ("b:1 = gw:12", f"b:1 = gw:12\na:1 = gw:11  # {OURS}"),

@@ -6,6 +6,7 @@ import json
 import logging
 import logging.config
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -68,6 +69,13 @@ def log() -> Iterator[logging.Logger]:
     for handler in list(logger.handlers):
         logger.removeHandler(handler)
         handler.close()
+
+
+@pytest.mark.parametrize("topic", ["a b", "", "..", "a" * 250])
+def test_a_name_that_no_topic_has_is_refused(tmp_path: Path, topic: str) -> None:
+    with pytest.raises(ConfigError, match=f"`{re.escape(topic)}` is not a topic name"):
+        KafkaHandler(NOWHERE, topic, tmp_path / "spool")
+    assert not (tmp_path / "spool").exists()
 
 
 @pytest.mark.parametrize(

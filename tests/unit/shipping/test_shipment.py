@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from brokernat.shipping.errors import SpoolFullError
+from brokernat.shipping.errors import NotShippedError, SpoolFullError
 from brokernat.shipping.lines import Pipe
 from brokernat.shipping.sender import Sender
 from brokernat.shipping.shipment import Shipment
@@ -158,6 +158,43 @@ def test_a_second_stop_does_not_wait_for_room(spool: Spool, monkeypatch: pytest.
     os.close(writing)
     os.close(reading)
     assert sender.records == []
+
+
+def test_what_a_pipe_had_sent_waits_for_room_no_longer_than_for_the_brokers(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    reading, writing = os.pipe()
+    shipment = Shipment(spool, cast("Sender", Acknowledging(spool)), pipe=Pipe(reading))
+
+    def full(*_: Any) -> Any:
+        shipment.stop()
+        raise SpoolFullError("the spool is full")
+
+    monkeypatch.setattr(spool, "append", full)
+    os.write(writing, b"one\ntwo\nand a rest")
+    assert shipment.run(once=False, patience=0) == 0
+    os.close(writing)
+    os.close(reading)
+    assert shipment.lost == 3
+    assert caplog.messages == ["3 records of standard input lost: the spool had no room"]
+
+
+@pytest.mark.timeout(60)
+def test_a_full_spool_for_another_cluster_ends_a_pipe(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing will make room."""
+    reading, writing = os.pipe()
+    sender = Acknowledging(spool)
+
+    def full(*_: Any) -> Any:
+        monkeypatch.setattr(sender, "refused", NotShippedError("another cluster"))
+        raise SpoolFullError("the spool is full")
+
+    monkeypatch.setattr(spool, "append", full)
+    os.write(writing, b"one\n")
+    with pytest.raises(NotShippedError):
+        Shipment(spool, cast("Sender", sender), pipe=Pipe(reading)).run(once=False, patience=60)
+    os.close(writing)
+    os.close(reading)
 
 
 class FullDisk:

@@ -197,6 +197,30 @@ def test_a_file_that_may_not_be_read_is_said_once_and_read_once_it_may(
     assert reader.read() == ["one"]
 
 
+@pytest.mark.parametrize("spool", [".", "inside", "inside/1"])
+def test_the_files_of_spools_are_not_read(tmp_path: Path, spool: str) -> None:
+    Spool(tmp_path / spool).close()
+    add(tmp_path / ("lock.log" if spool == "." else "lock"), "a lock that is of no spool")
+    assert Reader(tmp_path, tmp_path / "**").read() == ["a lock that is of no spool"]
+    spool_db = tmp_path / spool / "spool.db"
+    assert module.missing_files([str(spool_db), str(tmp_path)]) == [str(spool_db)]
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_file_of_a_spool_is_no_copy(tmp_path: Path, restart: bool) -> None:
+    """Its name may contain that of the truncated file."""
+    log = tmp_path / "db"
+    add(log, "one")
+    reader = Reader(log)
+    reader.read()
+    shutil.copy(log, tmp_path / "spool.db")
+    add(tmp_path / "spool.db", "of the spool")
+    os.truncate(log, 0)
+    if restart:
+        reader.restart()
+    assert reader.read() == []
+
+
 def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     Reader(tmp_path / "typo.log")
     assert caplog.messages == [f"{tmp_path / 'typo.log'}: the file does not exist yet"]

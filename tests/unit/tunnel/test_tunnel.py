@@ -356,6 +356,12 @@ def test_what_cannot_be_opened_is_named(
     assert list(folder.iterdir()) == []
 
 
+def test_a_template_is_refused_before_anything_starts(brokers: Served, folder: Path) -> None:
+    with pytest.raises(ConfigError, match="needs the node id"):
+        Tunnel(replace(cluster(brokers, VIA), address_map=AddressMap.parse("*.x:1 = gw:{1+id}")))
+    assert list(folder.iterdir()) == []
+
+
 def test_a_bootstrap_server_that_is_silent_is_named(brokers: Served) -> None:
     silent = Cluster("hq", (NOBODY,), tunnel=VIA)
     with pytest.raises(
