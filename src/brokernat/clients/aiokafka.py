@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from brokernat.address import AddressMap, canonical_text
 from brokernat.clients.translation import PYTHON_NAMES, As, Table, Without, integer, translated
 from brokernat.config import Cluster
+from brokernat.config.cluster import require_cluster
 from brokernat.errors import MissingToolError
 
 TESTED = ("0.14",)
@@ -59,6 +60,7 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
         ConfigError: aiokafka has no argument for a property of the cluster, or a client cannot apply a rule of the map.
         MissingToolError: aiokafka is not installed, or its minor release is not tested.
     """
+    require_cluster(cluster)
     arguments = translated(cluster, Table(_network().LIBRARY, ENTRIES), given=conf)
     tls = {name: arguments.pop(name) for name in list(arguments) if name.startswith("ssl_")}
     result = {"bootstrap_servers": [str(endpoint) for endpoint in cluster.bootstrap_servers], **arguments, **conf}
@@ -88,7 +90,9 @@ def attach(client: Client, cluster: Cluster | AddressMap) -> Client:
     network = _network()
     if isinstance(cluster, AddressMap):
         network.redirect(client, cluster, "a map of its own")
-    elif cluster.address_map is not None:
+        return client
+    require_cluster(cluster)
+    if cluster.address_map is not None:
         network.redirect(client, cluster.address_map, f"cluster {cluster.name}")
     return client
 

@@ -26,6 +26,7 @@ from brokernat.clients.translation import (
     underscored,
 )
 from brokernat.config import Cluster
+from brokernat.config.cluster import require_cluster
 from brokernat.errors import MissingToolError
 
 
@@ -84,6 +85,7 @@ def configure(conf: Mapping[str, Any], cluster: Cluster, client: type[Any] | Non
             map.
         MissingToolError: kafka-python is not installed.
     """
+    require_cluster(cluster)
     network = _network()
     result = {
         "bootstrap_servers": [str(endpoint) for endpoint in cluster.bootstrap_servers],

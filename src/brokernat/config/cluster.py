@@ -82,6 +82,15 @@ class Cluster:
             raise ConfigError(Finding("closed-tunnel", message, hint))
 
 
+def require_cluster(value: object) -> None:
+    """Raise TypeError, with the way to get a cluster, if a value is none; it is not shown, as it may hold secrets."""
+    if not isinstance(value, Cluster):
+        name = f'"{value}"' if isinstance(value, str) else "NAME"
+        raise TypeError(
+            f'a brokernat.config.Cluster is needed, not {type(value).__name__}: load("brokernat.yaml").cluster({name})'
+        )
+
+
 _JAAS_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"})
 
 

@@ -137,3 +137,11 @@ def test_the_name_to_verify_is_the_one_that_is_advertised(context: ssl.SSLContex
     dialler = Dialler(AddressMap.parse("kafka-1=10.9.0.1"), frozenset(), "cluster hq")
     loop = DialledLoop(cast("Any", Loop()), dialler)
     assert asyncio.run(loop.create_connection(None, "kafka-1", 9092, ssl=context)) == ("10.9.0.1", 9092, context, name)
+
+
+def test_what_is_no_cluster() -> None:
+    name: Any = "hq"
+    with pytest.raises(TypeError, match=r'not str: load\("brokernat.yaml"\).cluster\("hq"\)'):
+        configure({}, name)
+    with pytest.raises(TypeError, match=r'not str: load\("brokernat.yaml"\).cluster\("hq"\)'):
+        attach(object(), name)

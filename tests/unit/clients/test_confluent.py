@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,12 @@ def test_everything_that_a_client_needs(plugin: str) -> None:
         "acks": "all",
         "group.id": "tags",
     }
+
+
+@pytest.mark.parametrize(("given", "words"), [("hq", r'str: load\("brokernat.yaml"\).cluster\("hq"\)'), ({}, "dict: ")])
+def test_what_is_no_cluster(given: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=f"a brokernat.config.Cluster is needed, not {words}"):
+        configure({}, given)
 
 
 def test_the_programs_own_properties_win_and_it_keeps_its_dict() -> None:

@@ -1,5 +1,7 @@
 """Keyword arguments that kafka-python takes; the release here is 3, the integration tests run both."""
 
+from typing import Any
+
 import kafka
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
@@ -102,3 +104,9 @@ def test_a_proxy_that_resolves_names_past_the_map_is_refused() -> None:
     kafka_python_network._refuse_proxy({"socks5_proxy": None})
     with pytest.raises(ConfigError, match=r"`socks5_proxy` of kafka-python .* resolves names without the address map"):
         kafka_python_network._refuse_proxy({"socks5_proxy": "socks5://proxy:1080"})
+
+
+def test_what_is_no_cluster() -> None:
+    name: Any = "hq"
+    with pytest.raises(TypeError, match=r'not str: load\("brokernat.yaml"\).cluster\("hq"\)'):
+        configure({}, name)

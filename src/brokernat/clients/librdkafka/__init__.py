@@ -15,6 +15,7 @@ from pathlib import Path
 from brokernat.address import canonical_text
 from brokernat.clients.translation import As, Table, Without, choice, integer, same, translated
 from brokernat.config import Cluster
+from brokernat.config.cluster import require_cluster
 from brokernat.errors import MissingToolError
 
 PLUGIN = "libbrokernat-rdkafka.so"
@@ -140,6 +141,7 @@ def properties(cluster: Cluster, given: Container[str] = ()) -> dict[str, str]:
         ConfigError: librdkafka does not have a property of the cluster, or a client cannot apply a rule.
         MissingToolError: the plug-in was not built.
     """
+    require_cluster(cluster)
     result = {}
     if cluster.address_map is not None:
         result["plugin.library.paths"] = str(plugin_library())

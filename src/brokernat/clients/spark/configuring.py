@@ -31,6 +31,7 @@ from brokernat.clients.spark.settings import (
     settings,
 )
 from brokernat.config import Cluster
+from brokernat.config.cluster import require_cluster
 from brokernat.errors import ConfigError, Finding
 from brokernat.jvm import agent_jar, spark_functions_jar
 from brokernat.jvm.java import reading_class_data
@@ -76,10 +77,11 @@ def configure(
         MissingToolError: no suitable Java, no agent jar, or no available connector.
         AlteredFileError: the SHA-256 of a connector's jar is not the expected one.
     """
+    mapped = as_clusters(clusters)
     options = environment.builder_options(builder)
     environment.refuse_connect(options, os.environ)
     release = environment.installed_spark()
-    for cluster in as_clusters(clusters):
+    for cluster in mapped:
         if cluster.address_map is not None:
             canonical_text(cluster.address_map)
     jvm = environment.running_jvm()
@@ -88,7 +90,7 @@ def configure(
         # Under spark-submit only the JVM knows the arguments, including the master.
         present = {**present, **environment.submitted_settings(jvm), **options}
     master = present.get("spark.master", "local[*]")
-    if not runs_on_this_machine(master) and any(cluster.tunnel is not None for cluster in as_clusters(clusters)):
+    if not runs_on_this_machine(master) and any(cluster.tunnel is not None for cluster in mapped):
         raise executors_elsewhere(master)
     too_late = jvm is not None and not _has_agent(jvm)
     choice = choose_loader(master, loader, agent_jar(), agent_path, too_late=too_late)
@@ -107,8 +109,18 @@ def configure(
 
 
 def as_clusters(clusters: Clusters) -> tuple[Cluster, ...]:
-    """The clusters as a tuple, from a mapping or an iterable."""
-    return tuple(clusters.values() if isinstance(clusters, Mapping) else clusters)
+    """The clusters as a tuple, from a mapping or an iterable.
+
+    Raises:
+        TypeError: it is another value.
+    """
+    if isinstance(clusters, (str, Cluster)) or not isinstance(clusters, Iterable):
+        given = type(clusters).__name__
+        raise TypeError(f'several clusters are needed, not {given}: [cluster], or load("brokernat.yaml").clusters')
+    found = tuple(clusters.values() if isinstance(clusters, Mapping) else clusters)
+    for each in found:
+        require_cluster(each)
+    return found
 
 
 def brings_connector(present: Mapping[str, str]) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 
 from brokernat.clients.spark.settings import LOADER_KEY, REPORTER_CLASS, Loader
 from brokernat.config import Cluster
+from brokernat.config.cluster import require_cluster
 from brokernat.config.fields import Profile
 
 LONG_LINE_MS = 10.0
@@ -141,6 +142,7 @@ def kafka_options(cluster: Cluster, *, role: Role | None = None, loader: Loader 
 
 def client_properties(cluster: Cluster, *, role: Role | None = None, loader: Loader | None = None) -> dict[str, str]:
     """The same as `kafka_options` without the prefix: the properties of the query's Kafka clients."""
+    require_cluster(cluster)
     own = dict(cluster.kafka_properties())
     refused = REFUSED_BY_SPARK[role] if role else REFUSED_BY_SPARK[Role.SOURCE] | REFUSED_BY_SPARK[Role.SINK]
     for name in sorted(refused & own.keys()):

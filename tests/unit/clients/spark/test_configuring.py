@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -49,6 +50,29 @@ def test_the_same_builder_comes_back_with_connector_and_agent() -> None:
     assert options["spark.driver.defaultJavaOptions"] == "-javaagent:/opt/brokernat-agent.jar"
     assert options["spark.brokernat.loader"] == "javaagent"
     assert options["spark.sql.catalog.brokernat"] == "io.brokernat.spark.BrokernatFunctions"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("hq", "several clusters are needed, not str"),
+        (HQ, r"several clusters are needed, not Cluster: \[cluster\]"),
+        (["hq"], "a brokernat.config.Cluster is needed, not str"),
+        (None, "several clusters are needed, not NoneType"),
+    ],
+)
+def test_what_is_no_cluster(given: Any, words: str) -> None:
+    before = builder_options(builder())
+    changed = builder()
+    with pytest.raises(TypeError, match=words):
+        configure(changed, given)
+    assert builder_options(changed) == before
+
+
+def test_a_generator_of_clusters_is_read_once() -> None:
+    tunnel = TunnelSection.model_validate({"ssh": "user@bastion"})
+    with pytest.raises(ConfigError, match="tunnel"):
+        configure(builder("spark://master:7077"), (each for each in [replace(HQ, tunnel=tunnel)]))
 
 
 def test_a_driver_starts_from_the_class_data_that_was_written(tmp_path: Path) -> None:
