@@ -80,7 +80,7 @@ def _proxy() -> str:
     return (
         f"{MADE}{text}\n## The requests that pass\n\n"
         f"| key | request | newest version | why not a newer one |\n|---|---|---|---|\n{rows}\n"
-        f"## Metrics\n\n`--metrics HOST:PORT` serves `http://HOST:PORT/metrics`, the sum over all workers.\n\n"
+        f"## Metrics\n\n`--metrics [HOST:]PORT` serves `http://HOST:PORT/metrics`, the sum over all workers.\n\n"
         f"| series | kind | meaning |\n|---|---|---|\n{series}"
     )
 

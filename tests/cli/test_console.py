@@ -53,6 +53,17 @@ def test_a_full_disk_behind_stdout_is_said_once() -> None:
     )
 
 
+@pytest.mark.parametrize("words", ["--help", "--version", "map check --help", "ship audit --help"])
+def test_a_full_disk_behind_the_help(words: str) -> None:
+    code, _, error = brokernat(*words.split(), shell=f">{FULL}")
+    assert (code, error) == (2, "error: stdout cannot be written: No space left on device\n")
+
+
+def test_a_closed_stdout_is_an_error() -> None:
+    code, _, error = brokernat("map", "translate", "--rule", "a=b", "a:1", shell=">&-")
+    assert (code, error) == (2, "error: stdout cannot be written: it is closed\n")
+
+
 @pytest.mark.parametrize("shell", ["2>&-", f"2>{FULL}", "<&- 2>&-"])
 def test_nobody_has_to_read_what_is_said_beside(shell: str) -> None:
     assert brokernat("map", "translate", "--rule", "a=b", "a:1", shell=shell) == (0, "b:1\n", "")

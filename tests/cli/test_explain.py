@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -127,3 +128,70 @@ def test_one_explanation_is_printed_once(run: Run, folder: Path) -> None:
         "[sarama] 2026/11/20 06:25:28 client/metadata got error from broker -1 while fetching metadata: EOF\n"
     )
     assert run("explain", "app.log").count("means") == 1
+
+
+UNKNOWN_HOST = "kafka: java.net.UnknownHostException: k\n"
+LEADER = "NOT_LEADER_OR_FOLLOWER\n"
+
+
+def test_several_files_lines_and_codes_are_all_explained(run: Run, folder: Path) -> None:
+    (folder / "a.log").write_text(UNKNOWN_HOST)
+    (folder / "b.log").write_text(LEADER)
+    both = run("explain", "a.log", "b.log")
+    assert "a name does not resolve" in both
+    assert "another broker is the leader" in both
+    assert "2 of 2 lines recognised" in both
+    assert run("explain", UNKNOWN_HOST.strip(), LEADER.strip()) == both
+    said = run("explain", "a.log", "BN302")
+    assert said.startswith("exit 0\n--- stdout\nBN302: ")
+    assert "a name does not resolve" in said
+    told = json.loads(run("explain", "BN302", "b.log", "--format", "json").partition("stdout\n")[2].partition("---")[0])
+    assert (told["codes"][0]["code"], told["recognised"]) == ("BN302", 1)
+
+
+@pytest.mark.parametrize("words", [["a.log", "none.log"], ["BN302", "none.log"], ["none.log", "other.log"]])
+def test_a_file_that_is_missing_among_others(run: Run, folder: Path, words: list[str]) -> None:
+    (folder / "a.log").write_text(UNKNOWN_HOST)
+    said = run("explain", *words)
+    assert said.startswith("exit 2\n--- stdout\n--- stderr\nerror: `none.log` is not a file, a code or a log line")
+
+
+def test_a_line_without_quotes_is_one_line(run: Run) -> None:
+    line = DEAD.format(1, 2).strip()
+    assert run("explain", *line.split()) == run("explain", line)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("NOT_LEADER_OR_FOLLOWER", "another broker is the leader of the partition"),
+        ("org.apache.kafka.common.errors.NotLeaderOrFollowerException", "another broker is the leader"),
+        ("TOPIC_AUTHORIZATION_FAILED", "Kafka's answer"),
+        ("_TRANSPORT", "a connection to a broker failed or ended"),
+    ],
+)
+def test_the_name_of_an_error_is_a_line(run: Run, name: str, title: str) -> None:
+    said = run("explain", name)
+    assert said.startswith("exit 0\n")
+    assert title in said
+
+
+def test_a_pipe_by_its_path(run: Run, folder: Path) -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as pipe:
+        pipe.write(LEADER)
+    try:
+        assert "another broker is the leader" in run("explain", f"/dev/fd/{reader}")
+    finally:
+        os.close(reader)
+
+
+def test_a_folder_is_no_log(run: Run) -> None:
+    assert run("explain", ".") == "exit 2\n--- stdout\n--- stderr\nerror: `.` cannot be read: Is a directory\n"
+
+
+@pytest.mark.parametrize("words", [[], ["-"]])
+def test_a_closed_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    said = run("explain", *words)
+    assert said.startswith("exit 2\n--- stdout\n--- stderr\nerror: standard input is closed\n\nhint: give a code")

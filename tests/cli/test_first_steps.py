@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -96,12 +97,41 @@ def test_a_started_file_needs_no_login(run: Run) -> None:
         ("map tranlsate a:1", "brokernat map translate"),
         ("render ngnix", "brokernat render nginx"),
         ("testbed start", "brokernat testbed status"),
+        ("pipeline verify tags", "brokernat pipeline reconcile"),
+        ("verify tags", "brokernat pipeline reconcile"),
     ],
 )
 def test_an_unknown_command_names_those_that_are_near(run: Run, line: str, suggestion: str) -> None:
     said = run(*line.split())
     assert said.startswith("exit 2\n")
     assert f"did you mean `{suggestion}`?" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "suggestion"),
+    [
+        ("doctor --rule a=b", "did you mean `--map`? "),
+        ("doctor --output report.html", "did you mean `--save` or `--html`? "),
+        ("doctor --json", "did you mean `--format json`? "),
+        ("doctor --topics t", "did you mean `--topic`? "),
+        ("doctor --boot a:1", "did you mean `--bootstrap-server`? "),
+        ("map check --rules a=b", "did you mean `--rule` or `--file`? "),
+        ("config check --zzz", ""),
+    ],
+)
+def test_an_unknown_option_names_those_that_are_near(run: Run, line: str, suggestion: str) -> None:
+    words = line.split()
+    command = " ".join(word for word in words[:2] if not word.startswith("-"))
+    option = next(word for word in words if word.startswith("--"))
+    said = run(*words)
+    hint = f"hint: {suggestion}`brokernat {command} --help` lists the options"
+    assert said == f"exit 2\n--- stdout\n--- stderr\nerror: No such option '{option}'.\n\n{hint}\n"
+
+
+@pytest.mark.parametrize("command", ["doctor", "discover"])
+@pytest.mark.parametrize("words", [[""], ["-b", ""], ["--bootstrap-server", " ,"]])
+def test_an_empty_bootstrap_server(run: Run, command: str, words: list[str]) -> None:
+    assert run(command, *words).startswith("exit 2\n--- stdout\n--- stderr\nerror: a bootstrap server is empty\n")
 
 
 @pytest.mark.parametrize("command", ["doctor", "discover"])
@@ -176,6 +206,26 @@ def test_names_of_the_file_are_completed(
     *typed, incomplete = words.split(" ")
     found = ShellComplete(cli, {}, "brokernat", "_BROKERNAT_COMPLETE").get_completions(typed, incomplete)
     assert [each.value for each in found] == names
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("explain BN30", ["BN301", "BN302", "BN303"]),
+        ("explain bn30", ["BN301", "BN302", "BN303"]),
+        ("doctor --suppress BN30", ["BN301", "BN302", "BN303"]),
+        ("testbed down b", ["bernd"]),
+    ],
+)
+def test_codes_and_testbeds_are_completed(monkeypatch: pytest.MonkeyPatch, words: str, found: list[str]) -> None:
+    from brokernat.testbed import running_worlds
+
+    worlds = (SimpleNamespace(name="anna"), SimpleNamespace(name="bernd"))
+    monkeypatch.setattr(running_worlds, "list_running", lambda: worlds)
+    *typed, incomplete = words.split(" ")
+    completed = ShellComplete(cli, {}, "brokernat", "_BROKERNAT_COMPLETE").get_completions(typed, incomplete)
+    assert [each.value for each in completed][: len(found)] == found
+    assert ("file" in [each.type for each in completed]) == words.startswith("explain")
 
 
 @pytest.mark.parametrize(

@@ -26,3 +26,10 @@ def test_a_dangling_link_is_left_alone(run: Run, folder: Path) -> None:
 
 def test_a_folder_that_is_not_there(run: Run, snapshot: SnapshotAssertion) -> None:
     assert run("init", "--config", "no/such/folder.yaml") == snapshot
+
+
+def test_a_starter_file_on_stdout(run: Run, folder: Path) -> None:
+    run("init", "--config", "new.yaml")
+    said = run("init", "--config", "-")
+    assert said == f"exit 0\n--- stdout\n{(folder / 'new.yaml').read_text()}--- stderr\n"
+    assert not (folder / "-").exists()

@@ -54,6 +54,15 @@ def test_check(run: Run, snapshot: SnapshotAssertion, arguments: list[str], code
     assert text == snapshot
 
 
+@pytest.mark.parametrize("command", ["check", "translate"])
+@pytest.mark.parametrize("words", [["--rule", ""], ["--rule", RULE, "--rule", " , "], ["--file", "empty"]])
+def test_a_map_without_a_rule_is_refused(run: Run, folder: Path, command: str, words: list[str]) -> None:
+    (folder / "empty").write_text("# no rule\n")
+    said = run("map", command, *words, *(["a:1"] if command == "translate" else []))
+    assert said.startswith("exit 2\n--- stdout\n--- stderr\nerror: the rule")
+    assert "hint: write `advertised = reachable`" in said
+
+
 def test_findings_name_the_cluster(run: Run, folder: Path, snapshot: SnapshotAssertion) -> None:
     file = folder / "brokernat.yaml"
     file.write_text(file.read_text() + "    address_map: [a=b, a=b]\n")

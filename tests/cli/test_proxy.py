@@ -25,6 +25,9 @@ def taken() -> Iterator[str]:
         "--cluster hq --tls-cert chain.pem",
         "--cluster hq --listen nowhere",
         "--cluster hq --max-frame much",
+        "--cluster hq --max-frame 5",
+        "--cluster hq --listen 65535",
+        "--cluster hq --listen 127.0.0.1:65535",
         "--cluster local --login",
         "--cluster hq --tls-cert chain.pem --tls-key key.pem",
         "--cluster hq --metrics 192.0.2.1:9404",
@@ -40,6 +43,13 @@ def test_a_login_that_it_cannot_do(run: Run, folder: Path, snapshot: SnapshotAss
     lines = [line for line in file.read_text().splitlines() if "sasl." not in line]
     file.write_text("\n".join(lines).replace("SASL_PLAINTEXT", "SASL_PLAINTEXT\n      sasl.mechanism: GSSAPI"))
     assert run("proxy", "--cluster", "hq", "--login") == snapshot
+
+
+@pytest.mark.parametrize("option", ["--listen", "--metrics"])
+def test_a_port_alone_is_one_of_this_machine(run: Run, taken: str, option: str) -> None:
+    shown = run("proxy", "--cluster", "hq", "--listen", "127.0.0.1:19092", option, taken.rpartition(":")[2])
+    assert shown.startswith("exit 2")
+    assert f"cannot listen on {taken}: Address already in use" in shown
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

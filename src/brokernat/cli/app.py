@@ -19,7 +19,7 @@ import brokernat
 from brokernat.cli import console, exit_codes
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.examples import with_examples
-from brokernat.cli.options import Group
+from brokernat.cli.options import OTHER_WORDS, Group, help_option
 from brokernat.errors import BrokernatError
 from brokernat.paths import refused_path
 
@@ -44,7 +44,7 @@ COMMANDS = {
     ),
     "demo": ("brokernat.cli.demo:demo", "Run a demonstration with real brokers and Spark, without root."),
     "testbed": ("brokernat.cli.testbed:testbed", "Start real brokers with unreachable addresses, for experiments."),
-    "pipeline": ("brokernat.cli.pipeline:pipeline", "Check, run and verify a pipeline on Spark."),
+    "pipeline": ("brokernat.cli.pipeline:pipeline", "Check, run, replay and reconcile a pipeline on Spark."),
     "exec": ("brokernat.cli.exec:exec_", "Run any JVM, librdkafka or Python program with an address map."),
     "tunnel": ("brokernat.cli.tunnel:tunnel", "Reach all brokers through SSH, kubectl or any command that forwards."),
     "proxy": ("brokernat.cli.proxy:proxy", "Serve a cluster on this machine to clients that cannot load a map."),
@@ -76,7 +76,8 @@ class _LazyGroup(Group):
         if _ENDPOINTS.fullmatch(word):
             return [f"doctor {word}"]
         groups = {name: command for name in COMMANDS if isinstance(command := self.get_command(ctx, name), click.Group)}
-        below = [f"{name} {word}" for name, group in groups.items() if word in group.commands]
+        meant = OTHER_WORDS.get(word, word)
+        below = [f"{name} {meant}" for name, group in groups.items() if meant in group.commands]
         return below or super().near(ctx, word)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -88,8 +89,22 @@ class _LazyGroup(Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.command(cls=_LazyGroup, epilog=_COMPLETION, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(brokernat.__version__, prog_name="brokernat", message="%(prog)s %(version)s")
+def _print_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        console.data(f"brokernat {brokernat.__version__}")
+        ctx.exit()
+
+
+@click.command(cls=_LazyGroup, epilog=_COMPLETION)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+@help_option
 def cli() -> None:
     """Let Kafka clients reach brokers whose advertised addresses they cannot dial."""
 

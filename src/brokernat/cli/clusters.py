@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from brokernat.tunnel import Tunnel
 
 GIVEN = "cluster"
+_RULE_HINT = "write `advertised = reachable`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,11 @@ class ClusterSource:
     def _given(self, rules: str | None) -> Cluster:
         from brokernat.map_text import map_from_property
 
+        if any(not text.strip(" ,") for text in self.servers):
+            raise HintedUsageError("a bootstrap server is empty", hint="write HOST:PORT; is a shell variable not set?")
         # Kafka's clients skip empty entries.
-        entries = ([each for each in text.split(",") if each.strip()] or [text] for text in self.servers)
-        endpoints = tuple(Endpoint.parse(each) for of_one in entries for each in of_one)
+        entries = (each for text in self.servers for each in text.split(",") if each.strip())
+        endpoints = tuple(map(Endpoint.parse, entries))
         address_map = map_from_property(rules) if rules else None
         if self.command_config is None:
             return Cluster(GIVEN, endpoints, address_map)
@@ -134,7 +137,7 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_endpoints(cluster_source: ClusterSource, endpoints: tuple[str, ...], **others: Any) -> Any:
         for word in endpoints:
-            if ":" not in word:
+            if word.strip(" ,") and ":" not in word:
                 path = click.get_current_context().command_path
                 hint = f"write `{path} --cluster {word}` for a cluster of the file, `{path} {word}:9092` for a broker"
                 raise HintedUsageError(f"`{word}` is not a HOST:PORT", hint=hint)
@@ -253,7 +256,10 @@ class MapSource:
         if self.rules:
             return {"": (_map_of_options(self.rules), ())}
         if self.file is not None:
-            return {"": (read_rules_file(self.file), ())}
+            found = read_rules_file(self.file)
+            if not found.rules:
+                raise ConfigError(Finding("no-rule", f"the rules file `{self.file}` has no rule", _RULE_HINT))
+            return {"": (found, ())}
         clusters = mapped_clusters(self.config_file, self.cluster)
         return {name: (address_map, each.bootstrap_servers) for name, (each, address_map) in clusters.items()}
 
@@ -318,7 +324,10 @@ def _map_of_options(rules: tuple[str, ...]) -> AddressMap:
     problems: list[Finding] = []
     for number, text in enumerate(rules, start=1):
         try:
-            parsed.extend(AddressMap.parse(text).rules)
+            found = AddressMap.parse(text).rules
+            if not found:
+                raise ConfigError(Finding("no-rule", f"the rule `{text}` is empty", _RULE_HINT))
+            parsed.extend(found)
         except ConfigError as error:
             problems.extend(problem.at(Location(f"--rule {number}")) for problem in error.problems)
     if problems:

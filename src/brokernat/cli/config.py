@@ -22,9 +22,12 @@ from brokernat.text import counted
 @click.command()
 @config_option
 def init(config_file: Path) -> None:
-    """Write a commented brokernat.yaml, never over an existing one."""
+    """Write a commented brokernat.yaml, never over an existing one; `--config -` prints it."""
     from brokernat.config.editing import starter_file
 
+    if config_file == Path("-"):
+        console.data(starter_file().removesuffix("\n"))
+        return
     with config_origin_named(config_file), writing(config_file, moved_by="`--config FILE`"):
         try:
             with config_file.open("x", encoding="utf-8") as file:

@@ -200,6 +200,8 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 def _write_stdout(text: str) -> None:
+    if sys.stdout is None:
+        raise _unwritable("it is closed")
     encoding = _encoding(sys.stdout)
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
@@ -208,7 +210,11 @@ def _write_stdout(text: str) -> None:
         raise ReaderGoneError from None
     except OSError as error:
         _discard(sys.stdout)
-        raise ConfigError(Finding("file-unwritable", f"stdout cannot be written: {error.strerror}")) from None
+        raise _unwritable(error.strerror) from None
+
+
+def _unwritable(reason: str | None) -> ConfigError:
+    return ConfigError(Finding("file-unwritable", f"stdout cannot be written: {reason}"))
 
 
 def _write_stderr(text: str) -> None:

@@ -24,7 +24,7 @@ from brokernat.cli import console, exit_codes
 from brokernat.cli.clusters import ClusterSource, cluster_options, through_tunnel
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
-from brokernat.cli.options import PATH, SECONDS, fail_on_option, format_option, token_command_option
+from brokernat.cli.options import PATH, SECONDS, Code, fail_on_option, format_option, token_command_option
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
 from brokernat.doctor.diagnosis import Diagnosis
@@ -100,6 +100,7 @@ def _report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--suppress",
             metavar="CODE[=SUBJECT]",
+            type=Code(),
             multiple=True,
             callback=_suppressions,
             help="Findings to ignore; `*` matches any text; repeatable.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import Final
 
@@ -12,6 +13,16 @@ import brokernat
 from brokernat.errors import MissingToolError
 
 # module: (its usual name, the extra that installs it)
+# Options that other commands or programs have: what this program has for them.
+_OTHER_OPTIONS: Final = {
+    "json": ("--format json",),
+    "output": ("--save", "--html", "--copy-to"),
+    "rule": ("--map",),
+    "rules": ("--map", "--rule", "--file"),
+    "map": ("--rule", "--file"),
+    "broker": ("--bootstrap-server",),
+    "brokers": ("--bootstrap-server",),
+}
 _EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor")}
 
 
@@ -29,7 +40,26 @@ def usage_report(error: click.UsageError) -> str:
     command = error.ctx.command if error.ctx else None
     listed = "commands" if isinstance(command, click.Group) and not command.invoke_without_command else "options"
     hint = getattr(error, "hint", None) or f"`{path} --help` lists the {listed}"
+    if isinstance(error, click.NoSuchOption):
+        near = [f"`{each}`" for each in _near_options(error)]
+        return f"error: {error.message}\n\nhint: " + (f"did you mean {' or '.join(near)}? " if near else "") + hint
     return f"error: {error.format_message()}\n\nhint: {hint}"
+
+
+def _near_options(error: click.NoSuchOption) -> list[str]:
+    """The options of the command that the user may have meant.
+
+    click compares the options with their dashes, which makes short ones similar to any other.
+    """
+    if error.ctx is None:
+        return []
+    words = [name for each in error.ctx.command.get_params(error.ctx) for name in (*each.opts, *each.secondary_opts)]
+    options = {name.removeprefix("--"): name for name in words if name.startswith("--")}
+    word = error.option_name.removeprefix("--")
+    if found := [each for each in _OTHER_OPTIONS.get(word, ()) if each.split()[0].removeprefix("--") in options]:
+        return found
+    near = [name for name in options if name.startswith(word)] or get_close_matches(word, options)
+    return [options[name] for name in near]
 
 
 def internal_report(error: Exception) -> str:

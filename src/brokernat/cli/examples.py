@@ -11,6 +11,8 @@ from typing import Final
 
 import click
 
+from brokernat.cli.options import help_option
+
 EXAMPLES: Final = """\
 brokernat init
 brokernat config check
@@ -96,7 +98,9 @@ def examples(command: str) -> tuple[str, ...]:
 
 
 def with_examples(command: click.Command, path: str) -> click.Command:
-    """The command and its subcommands, with examples at the end of the help."""
+    """The command and its subcommands, with `--help` and examples at the end of the help."""
+    if not any("--help" in each.opts for each in command.params):
+        help_option(command)
     if found := examples(path):
         command.epilog = "\b\n" + "\n".join(("Examples:", *found)).replace("\n", "\n  ")
     for name, below in command.commands.items() if isinstance(command, click.Group) else ():

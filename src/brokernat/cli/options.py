@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -12,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from brokernat.address import Endpoint, listen_endpoint
+from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.errors import BrokernatError, ConfigError
 from brokernat.text import size_in_bytes
@@ -25,19 +25,25 @@ class Seconds(click.FloatRange):
         return seconds if math.isfinite(seconds) else self.fail(f"`{value}` is not a number of seconds", param, ctx)
 
 
-class _Endpoint(click.ParamType[Endpoint]):
+_LAST_PORT = 65535
+
+
+class _ListenEndpoint(click.ParamType[Endpoint]):
     name = "endpoint"
 
-    def __init__(self, parse: Callable[[str], Endpoint]) -> None:
-        self._parse = parse
+    def __init__(self, *, ports_after: bool = False) -> None:
+        self._ports_after = ports_after
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Endpoint:
         if isinstance(value, Endpoint):
             return value
         try:
-            return self._parse(value)
+            endpoint = listen_endpoint(value)
         except ConfigError as error:
             return self.fail(error.message, param, ctx)
+        if self._ports_after and endpoint.port == _LAST_PORT:
+            self.fail(f"`{value}` leaves no port for a broker: node N is at PORT + 1 + N", param, ctx)
+        return endpoint
 
 
 class Size(click.ParamType[int]):
@@ -96,21 +102,53 @@ def names_completed(ctx: click.Context, section: str, incomplete: str) -> list[C
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
+class Code(click.ParamType[str]):
+    """The code of a check, which a shell completes."""
+
+    name = "code"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        from brokernat.doctor.checks import CHECKS
+
+        start = incomplete.upper()
+        return [CompletionItem(check.code, help=check.title) for check in CHECKS if check.code.startswith(start)]
+
+
+class CodeOrPath(Code):
+    """The same for an argument that may also be a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [*super().shell_complete(ctx, param, incomplete), CompletionItem(incomplete, type="file")]
+
+
 PATH: Final = click.Path(path_type=Path, readable=False)
 """Any path; opening it reports errors."""
 
 DEFAULT_FILE: Final = "brokernat.yaml"
-ENDPOINT: Final = _Endpoint(Endpoint.parse)
-LISTEN_ENDPOINT: Final = _Endpoint(listen_endpoint)
+LISTEN_ENDPOINT: Final = _ListenEndpoint()
 """`HOST:PORT`, or a port of 127.0.0.1."""
+PROXY_ENDPOINT: Final = _ListenEndpoint(ports_after=True)
+"""The same for a proxy, whose nodes have the ports after it."""
 CLUSTER: Final = NameOf("clusters")
 TOPIC: Final = _Topic()
 PIPELINE: Final = NameOf("pipelines")
 SECONDS: Final = Seconds(1, 600)
 """For options that bound the time of probes."""
 
+OTHER_WORDS: Final = {"verify": "reconcile"}
+"""Words that users may type for a command, which are not similar to its name."""
+
 CONFIG_VARIABLE: Final = "BROKERNAT_CONFIG"
 
+
+def _print_help(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    # click's own callback does not report an error of stdout.
+    if asked and not ctx.resilient_parsing:
+        console.data(ctx.get_help())
+        ctx.exit()
+
+
+help_option = click.help_option("-h", "--help", callback=_print_help)
 config_option = click.option(
     "--config",
     "config_file",
@@ -157,4 +195,5 @@ class Group(click.Group):
 
     def near(self, ctx: click.Context, word: str) -> list[str]:
         """The command names similar to a word, the most similar first."""
-        return get_close_matches(word.lower(), self.list_commands(ctx))
+        names = self.list_commands(ctx)
+        return [OTHER_WORDS[word]] if OTHER_WORDS.get(word) in names else get_close_matches(word.lower(), names)

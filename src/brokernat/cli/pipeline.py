@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def pipeline() -> None:
-    """Check, run and verify the pipelines of brokernat.yaml on Spark."""
+    """Check, run, replay and reconcile the pipelines of brokernat.yaml on Spark."""
 
 
 pipeline.add_command(reconcile)

@@ -17,7 +17,7 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_options
 from brokernat.cli.error_reports import HintedUsageError
-from brokernat.cli.options import ENDPOINT, PATH, Seconds, Size
+from brokernat.cli.options import LISTEN_ENDPOINT, PATH, PROXY_ENDPOINT, Seconds, Size
 from brokernat.config import Cluster
 from brokernat.proxy.metrics import Counters, metrics_socket
 from brokernat.proxy.server import Limits, Proxy, Settings
@@ -50,7 +50,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--max-frame",
         "frame",
         metavar="SIZE",
-        type=Size("100M"),
+        type=Size("100M", least="64K"),
         default="100M",
         show_default=True,
         help="The largest request.",
@@ -95,8 +95,8 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--map", "rules", metavar="RULES", help="Address map for the bootstrap servers, or `file:/path`.")
 @click.option(
     "--listen",
-    metavar="HOST:PORT",
-    type=ENDPOINT,
+    metavar="[HOST:]PORT",
+    type=PROXY_ENDPOINT,
     default="127.0.0.1:19092",
     show_default=True,
     help="The bootstrap server of clients; node N is at PORT + 1 + N.",
@@ -116,7 +116,7 @@ def _limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="Processes that share the ports.",
 )
-@click.option("--metrics", metavar="HOST:PORT", type=ENDPOINT, help="Serve metrics for Prometheus there.")
+@click.option("--metrics", metavar="[HOST:]PORT", type=LISTEN_ENDPOINT, help="Serve metrics for Prometheus there.")
 @_limit_options
 def proxy(
     cluster_source: ClusterSource,

@@ -25,6 +25,7 @@ from brokernat.cli.options import (
     Size,
     config_option,
     format_option,
+    help_option,
     names_completed,
 )
 from brokernat.cli.signals import stop_at_signals
@@ -94,6 +95,7 @@ def _named(name: str) -> click.Command:
     @_ONCE
     @_REDIRECT
     @_PATIENCE
+    @help_option
     @click.pass_context
     def shipment(ctx: click.Context, /, config_file: Path, **options: Any) -> int:
         """Send what `shipping:` in the file has under this name."""

@@ -108,8 +108,14 @@ def status(output: str) -> None:
         _show(one)
 
 
+def _names_completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from brokernat.testbed import running_worlds
+
+    return [each.name for each in running_worlds.list_running() if each.name.startswith(incomplete)]
+
+
 @testbed.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=_names_completed)
 @format_option
 def down(names: tuple[str, ...], output: str) -> None:
     """Stop the named testbeds, or all that `testbed up` started.

@@ -20,7 +20,7 @@ from brokernat.cli import console
 from brokernat.cli.clusters import ClusterSource, cluster_choice, open_tunnel, report_event
 from brokernat.cli.error_reports import HintedUsageError
 from brokernat.cli.exec import ProgramCommand, report_notes
-from brokernat.cli.options import SECONDS, format_option
+from brokernat.cli.options import PROXY_ENDPOINT, SECONDS, format_option
 from brokernat.cli.signals import sigterm_as_interrupt
 from brokernat.config import Cluster
 from brokernat.config.document import Document
@@ -43,7 +43,7 @@ _PROXY = "127.0.0.1:19092"
 )
 @click.option("--also", metavar="HOST:PORT", multiple=True, help="Forward this endpoint as well; repeatable.")
 @click.option(
-    "--proxy", metavar="HOST:PORT", is_flag=False, flag_value=_PROXY,
+    "--proxy", metavar="[HOST:]PORT", type=PROXY_ENDPOINT, is_flag=False, flag_value=_PROXY,
     help=f"Also serve clients that load no map: bootstrap server {_PROXY} unless given.",
 )  # fmt: skip
 @click.option("--login", is_flag=True, help="With --proxy: it logs in at the brokers, and its clients need no login.")
@@ -63,7 +63,7 @@ def tunnel(
     context: str | None,
     via: str | None,
     also: tuple[str, ...],
-    proxy: str | None,
+    proxy: Endpoint | None,
     login: bool,
     timeout: float,
     with_client_properties: bool,
@@ -95,7 +95,7 @@ def tunnel(
     with sigterm_as_interrupt():
         opened = open_tunnel(cluster, timeout=timeout)
         if proxy is not None:
-            _serve(opened, Endpoint.parse(proxy), login=login)
+            _serve(opened, proxy, login=login)
         if not command:
             _stay(opened, output)
         if proxy is not None:

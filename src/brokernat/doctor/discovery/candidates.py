@@ -50,6 +50,8 @@ def parse_scan(text: str) -> tuple[Endpoint, ...]:
 
 
 def _endpoints(entry: str, most: int) -> Iterator[Endpoint]:
+    if not entry:
+        raise ConfigError(Finding("bad-candidate", "a candidate is empty", f"{_HINT}; is a shell variable not set?"))
     host, colon, ports = entry.rpartition(":")
     if not colon or host.startswith("[") != host.endswith("]") or "[" in host[1:] or (":" in host and host[0] != "["):
         raise _no_candidate(entry, "host and port are not told apart" if colon else "the port is missing")

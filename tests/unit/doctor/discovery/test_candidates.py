@@ -1,5 +1,7 @@
 """Candidates as they are written, and what is refused before it is made."""
 
+from collections.abc import Callable
+
 import pytest
 
 from brokernat.doctor.discovery.candidates import MOST, parse_candidates, parse_scan
@@ -53,6 +55,12 @@ def test_every_mistake_is_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_candidates(["a,b:1", "c"])
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize("parse", [lambda text: parse_candidates([text]), parse_scan])
+def test_an_empty_text_is_said_in_words(parse: Callable[[str], object]) -> None:
+    with pytest.raises(ConfigError, match="a candidate is empty"):
+        parse("")
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/8:9092", "[fd00::]:1-65535", "[fd00::/64]:9092", "a:1-600,b:1-600"])
