@@ -213,6 +213,7 @@ def test_names_of_the_file_are_completed(
     [
         ("explain BN30", ["BN301", "BN302", "BN303"]),
         ("explain bn30", ["BN301", "BN302", "BN303"]),
+        ("explain ", [""]),
         ("doctor --suppress BN30", ["BN301", "BN302", "BN303"]),
         ("testbed down b", ["bernd"]),
     ],

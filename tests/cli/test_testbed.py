@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,3 +40,10 @@ def test_without_the_extra_it_is_named(command: str, code: int, words: str) -> N
     )
     assert done.returncode == code, done.stderr
     assert words in done.stdout + done.stderr
+
+
+def test_without_the_extra_no_names_are_completed() -> None:
+    words = {"_BROKERNAT_COMPLETE": "bash_complete", "COMP_WORDS": "brokernat testbed down ", "COMP_CWORD": "3"}
+    command = [sys.executable, "-c", _WITHOUT_KIO]
+    done = subprocess.run(command, env=os.environ | words, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("", "")

@@ -118,7 +118,9 @@ class CodeOrPath(Code):
     """The same for an argument that may also be a file."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [*super().shell_complete(ctx, param, incomplete), CompletionItem(incomplete, type="file")]
+        # All codes would hide the files.
+        codes = super().shell_complete(ctx, param, incomplete) if incomplete else []
+        return [*codes, CompletionItem(incomplete, type="file")]
 
 
 PATH: Final = click.Path(path_type=Path, readable=False)

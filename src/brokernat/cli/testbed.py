@@ -16,7 +16,7 @@ from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import Group, format_option
 from brokernat.config.client_properties import PROTOCOLS
-from brokernat.errors import WorldError
+from brokernat.errors import BrokernatError, WorldError
 
 if TYPE_CHECKING:  # modules of the extra `testbed` are imported when a command needs them
     from brokernat.testbed.running_worlds import Summary
@@ -109,8 +109,10 @@ def status(output: str) -> None:
 
 
 def _names_completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from brokernat.testbed import running_worlds
-
+    try:
+        from brokernat.testbed import running_worlds
+    except (ImportError, BrokernatError):  # without the extra
+        return []
     return [each.name for each in running_worlds.list_running() if each.name.startswith(incomplete)]
 
 
