@@ -68,14 +68,10 @@ class Proxies:
         self._folder = folder
         self._ends = ends
 
-    def __call__(self, cluster: RunningCluster, *options: str, own_name: bool = False) -> ProxyCommand:
-        """Start one; with `own_name` the first bootstrap server is what a broker advertises, for its certificate."""
+    def __call__(self, cluster: RunningCluster, *options: str) -> ProxyCommand:
         number = next(_ADDRESSES)
         file = self._folder / f"proxy-{number}.yaml"
-        text = config_text([cluster])
-        if own_name:
-            text = text.replace(str(cluster.cluster.bootstrap_servers[0]), str(cluster.advertised[cluster.nodes[0]]), 1)
-        file.write_text(text)
+        file.write_text(config_text([cluster]))
         # An address of this process alone, so that every port is free.
         host = f"127.{100 + os.getpid() % 100}.{os.getpid() // 100 % 250}.{number}"
         command = ProxyCommand(file, Endpoint(host, 9092), options)

@@ -32,7 +32,7 @@ def guarded() -> Iterator[LoopbackWorld]:
 @pytest.mark.parametrize("login", [True, False], ids=["own-login", "through"])
 def test_librdkafka_reads_and_writes(guarded: LoopbackWorld, proxy_of: Proxies, topic_name: str, login: bool) -> None:
     guarded.hq.create_topic(topic_name)
-    proxy = proxy_of(guarded.hq, *(["--login"] if login else []), own_name=True)
+    proxy = proxy_of(guarded.hq, *(["--login"] if login else []))
     conf = {"bootstrap.servers": str(proxy.listen)}
     if not login:
         options = guarded.hq.plan.options
