@@ -20,9 +20,14 @@ pytestmark = pytest.mark.netns
 
 def without_map(world: NetnsWorld, folder: Path) -> Path:
     """The world's file before anybody knows what leads where."""
-    lines = config_text([world.hq]).splitlines()
+    servers = ",".join(map(str, world.hq.cluster.bootstrap_servers))
+    lines = [
+        f"    bootstrap_servers: '{servers}'" if "bootstrap_servers" in each else each
+        for each in config_text([world.hq]).splitlines()
+        if "address_map" not in each and "      - " not in each
+    ]
     file = folder / "brokernat.yaml"
-    file.write_text("\n".join(each for each in lines if "address_map" not in each and "      - " not in each) + "\n")
+    file.write_text("\n".join(lines) + "\n")
     assert load(file).cluster("hq").address_map is None
     return file
 
