@@ -73,7 +73,8 @@ class KnownLine:
     real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
     (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
     else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
-    above in the same stack seems to be, and is not. `decides`: the fault is the whole reason of the lines above in its
+    above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the same
+    endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its
     stack.
     """
 
@@ -94,6 +95,7 @@ class KnownLine:
     fallback: bool = False
     wordings: str = ""
     corrects: str = ""
+    follows: str = ""
     decides: bool = False
 
     @cached_property

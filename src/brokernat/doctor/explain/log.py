@@ -271,6 +271,8 @@ class _Reader:
         if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
             # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
             explained = [each for each in explained if not _only_places(each)]
+        named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
+        explained = [each for each in explained if (each.match.known.follows, each.match.peer.endpoint) not in named]
         # The cause of a wrapper is shown with it.
         causes = tuple(each.cause for each in explained if each.cause)
         if any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained):

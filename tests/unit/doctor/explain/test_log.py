@@ -143,6 +143,17 @@ def test_the_line_below_corrects_what_a_line_seems_to_be() -> None:
     assert len(apart) == 2
 
 
+def test_what_only_follows_from_another_line_about_the_same_endpoint_is_left_out() -> None:
+    refused = (
+        "WARN Connection to node -1 (kafka-1/10.0.0.5:9092) could not be established. Node may not be available.\n"
+    )
+    closed = "WARN Bootstrap broker {} (id: -1 rack: null) disconnected (org.apache.kafka.clients.NetworkClient)\n"
+    same = explain_log([refused, closed.format("kafka-1:9092")]).explained
+    assert [each.match.known.key for each in same] == ["java-no-connection"]
+    other = explain_log([refused, closed.format("kafka-2:9092")]).explained
+    assert [each.match.known.key for each in other] == ["java-no-connection", "java-bootstrap-disconnected"]
+
+
 _KILLED = (
     "[2026-11-20 10:11:12,123] ERROR WorkerSinkTask{id=orders-0} Task threw an uncaught and unrecoverable exception"
 )
