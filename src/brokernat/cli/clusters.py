@@ -22,6 +22,7 @@ from brokernat.cli import console
 from brokernat.cli.error_reports import HintedUsageError, require_extra
 from brokernat.cli.options import CLUSTER, CONFIG_VARIABLE, DEFAULT_FILE, PATH, config_option
 from brokernat.config import Cluster, Config, load
+from brokernat.config.cluster import UNNAMED
 from brokernat.errors import ConfigError, Finding, Location
 from brokernat.render import Subject
 from brokernat.text import counted
@@ -29,7 +30,6 @@ from brokernat.text import counted
 if TYPE_CHECKING:
     from brokernat.tunnel import Tunnel
 
-GIVEN = "cluster"
 _RULE_HINT = "write `advertised = reachable`"
 
 
@@ -83,7 +83,7 @@ class ClusterSource:
         endpoints = tuple(map(Endpoint.parse, entries))
         address_map = map_from_property(rules) if rules else None
         if self.command_config is None:
-            return Cluster(GIVEN, endpoints, address_map)
+            return Cluster(UNNAMED, endpoints, address_map)
         from brokernat.clients.command_config import read_command_config
 
         found = read_command_config(self.command_config)
@@ -93,7 +93,7 @@ class ClusterSource:
             raise ConfigError(Finding("missing", message, hint))
         for problem in found.warnings:
             console.note(problem.report())
-        return Cluster(GIVEN, endpoints or found.bootstrap_servers, address_map, found.client)
+        return Cluster(UNNAMED, endpoints or found.bootstrap_servers, address_map, found.client)
 
 
 def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -82,6 +82,10 @@ class Cluster:
             raise ConfigError(Finding("closed-tunnel", message, hint))
 
 
+UNNAMED = "cluster"
+"""The name of a cluster that was given on the command line."""
+
+
 def require_cluster(value: object) -> None:
     """Raise TypeError, with the way to get a cluster, if a value is none; it is not shown, as it may hold secrets."""
     if not isinstance(value, Cluster):

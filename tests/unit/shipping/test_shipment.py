@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -143,38 +144,35 @@ def test_a_stop_while_the_spool_is_full_loses_nothing_of_a_pipe(spool: Spool, mo
     assert lines_of(sender) == ["one", "two", "and a rest"]
 
 
-def test_a_second_stop_does_not_wait_for_room(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+def ended_while_full(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch, sent: bytes, end: Callable[[Shipment], None], patience: float
+) -> tuple[Shipment, Acknowledging]:
+    """A shipment of a pipe that is told to end while the spool has no room."""
     reading, writing = os.pipe()
     sender = Acknowledging(spool)
     shipment = Shipment(spool, cast("Sender", sender), pipe=Pipe(reading))
 
     def full(*_: Any) -> Any:
-        shipment.abort()
+        end(shipment)
         raise SpoolFullError("the spool is full")
 
     monkeypatch.setattr(spool, "append", full)
-    os.write(writing, b"one\n")
-    assert shipment.run(once=False, patience=60) == 0
+    os.write(writing, sent)
+    assert shipment.run(once=False, patience=patience) == 0
     os.close(writing)
     os.close(reading)
+    return shipment, sender
+
+
+def test_a_second_stop_does_not_wait_for_room(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, sender = ended_while_full(spool, monkeypatch, b"one\n", Shipment.abort, patience=60)
     assert sender.records == []
 
 
 def test_what_a_pipe_had_sent_waits_for_room_no_longer_than_for_the_brokers(
     spool: Spool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reading, writing = os.pipe()
-    shipment = Shipment(spool, cast("Sender", Acknowledging(spool)), pipe=Pipe(reading))
-
-    def full(*_: Any) -> Any:
-        shipment.stop()
-        raise SpoolFullError("the spool is full")
-
-    monkeypatch.setattr(spool, "append", full)
-    os.write(writing, b"one\ntwo\nand a rest")
-    assert shipment.run(once=False, patience=0) == 0
-    os.close(writing)
-    os.close(reading)
+    shipment, _ = ended_while_full(spool, monkeypatch, b"one\ntwo\nand a rest", Shipment.stop, patience=0)
     assert shipment.lost == 3
     assert caplog.messages == ["3 records of standard input lost: the spool had no room"]
 

@@ -49,9 +49,12 @@ def moved(evidence: Evidence, path: BrokerPath) -> str | None:
 
 def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
     """What to correct if one node advertises an address or a name of the inside, and all others advertise names."""
-    host, others = path.broker.host, [each.broker.host for each in evidence.paths if each.broker != path.broker]
-    inside = inside_name(host) and not any(map(inside_name, others))
-    if path.rule or len(others) < _FEWEST or any(map(address, others)) or not (inside or address(host)):
+    host = path.broker.host
+    inside = inside_name(host)
+    if path.rule or not (inside or address(host)):
+        return None
+    others = [other.broker.host for other in evidence.paths if other is not path]
+    if len(others) < _FEWEST or any(map(address, others)) or (inside and any(map(inside_name, others))):
         return None
     odd = f"`{host}`, which only its own network knows" if inside else f"the address {host}"
     correct = "correct its `advertised.listeners`; if a proxy gives these names, it lacks this node"

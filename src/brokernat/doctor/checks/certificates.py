@@ -85,7 +85,9 @@ def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> t
         return message, Remedy(broker=(by_name,), rules=_presented_elsewhere(probed))
     owner = nodes_by_id(probed.evidence).get(shown)
     if owner is not None and owner.failure is None and not owner.shares_address(probed):
-        message += f", which answers at {owner.probe.endpoint}: {probed.node} probably has its key store"
+        message += (
+            f", which answers at {owner.probe.endpoint}: {probed.node} probably has the key store of {owner.node}"
+        )
         return message, Remedy(broker=(f"give {probed.node} its own certificate",)).and_also([mended_here(probed)])
     lone = f"if {probed.node} itself presents it: give it its own certificate"
     there = [each for each in probed.probe.addresses if each in tls.names]

@@ -224,6 +224,12 @@ def places(evidence: Evidence) -> Iterator[Place]:
     yield from (place_of(path, evidence) for path in evidence.paths)
 
 
+@once
+def failing(evidence: Evidence) -> frozenset[str]:
+    """The subjects of the bootstrap servers and nodes that do not work for clients."""
+    return frozenset(each.subject for each in places(evidence) if not works_for_clients(each))
+
+
 def node(path: BrokerPath) -> str:
     """How a report names a node."""
     return f"node {path.broker.node_id} at {path.broker.endpoint}"

@@ -64,10 +64,7 @@ def _pattern(evidence: Evidence) -> _Pattern | None:
     if not lines or len(lines) == len(evidence.paths) or any_reached_directly(evidence):
         return None
     pairs = [(Endpoint.parse(one), Endpoint.parse(other)) for one, other in map(_sides, lines)]
-    if all(one.host == other.host for one, other in pairs) or _at_own_addresses(evidence, pairs):
-        found: tuple[Callable[[str], str], str | None] | None = (str, None)
-    else:
-        found = _host_pattern(pairs, {path.broker.host for path in evidence.paths})
+    found = _host_pattern(evidence, pairs)
     ports = {(one.port, other.port) for one, other in pairs}
     if found is None:
         return None
@@ -97,10 +94,12 @@ def _sides(line: str) -> tuple[str, str]:
 
 
 def _host_pattern(
-    pairs: Sequence[tuple[Endpoint, Endpoint]], hosts: set[str]
-) -> tuple[Callable[[str], str], str] | None:
-    """What all pairs do to the host, as a function and as a rule."""
-    targets = {other.host for _, other in pairs}
+    evidence: Evidence, pairs: Sequence[tuple[Endpoint, Endpoint]]
+) -> tuple[Callable[[str], str], str | None] | None:
+    """What all pairs do to the host, as a function and as a rule; no rule if the host stays."""
+    if all(one.host == other.host for one, other in pairs) or _at_own_addresses(evidence, pairs):
+        return str, None
+    hosts, targets = {path.broker.host for path in evidence.paths}, {other.host for _, other in pairs}
     if len(hosts) == len(targets) == 1:
         (target,) = targets
         return lambda _: target, f"{pairs[0][0].host} = {target}"
@@ -164,16 +163,21 @@ def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
 
 
 def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The command that tests what follows from the proven rules, the same for each node; one rule shows it for many."""
-    proven = proven_lines(evidence)
-    if all(line in proven or line.endswith(_TO_FILL_IN) for line in rules):
+    """The command that tests the rules that follow from the proven ones, the same for each node; of many only one."""
+    derived = _derived_lines(evidence)
+    if not any(line in derived for line in rules):
         return ()
-    every = dict.fromkeys(line for path in evidence.paths for line in derived_line(evidence, path))
-    derived = [line for line in every if line not in proven]
-    ends = ", ".join(_sides(line)[0] for line in proven)
+    ends = ", ".join(_sides(line)[0] for line in proven_lines(evidence))
     tested = ", ".join(derived if len(derived) <= _FEW else derived[:1])
     what = "the rule, which is" if len(derived) == 1 else "the rules, which are"
     return (f"test {what} proven at {ends} only: `brokernat doctor --map '{tested}'`",)
+
+
+@once
+def _derived_lines(evidence: Evidence) -> tuple[str, ...]:
+    """The rules for all nodes that follow from the proven ones."""
+    every = dict.fromkeys(line for path in evidence.paths for line in derived_line(evidence, path))
+    return tuple(line for line in every if line not in proven_lines(evidence))
 
 
 def known_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:

@@ -20,12 +20,11 @@ from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     dialled_nodes,
+    failing,
     node,
     nodes_of,
-    places,
     server_of,
     unreachable,
-    works_for_clients,
 )
 from brokernat.doctor.checks.proven_rules import (
     advice_to_test,
@@ -67,12 +66,13 @@ def mended_here(probed: ProbedEndpoint) -> Remedy:
 
 def _odd_record(probed: ProbedEndpoint) -> str | None:
     """How to correct the address of a name, if the names of all other nodes lead to their nodes at one address."""
-    others = [each for each in dialled_nodes(probed.evidence) if each.node != probed.node]
-    shared = {each.probe.addresses for each in others}
-    right = all(each.failure is None and not each.path.rule and address(each.host) is None for each in others)
-    if probed.path is None or probed.path.rule or address(probed.host) is not None or not right:
+    if probed.path is None or probed.path.rule or address(probed.host) is not None:
         return None
-    if len(others) < _SEVERAL or len(shared) != 1 or not set(shared.pop()).isdisjoint(probed.probe.addresses):
+    others = [each for each in dialled_nodes(probed.evidence) if each.node != probed.node]
+    right = all(each.failure is None and not each.path.rule and address(each.host) is None for each in others)
+    if not right or len(others) < _SEVERAL or len({each.probe.addresses for each in others}) != 1:
+        return None
+    if others[0].shares_address(probed):
         return None
     leads = f"`{probed.host}` resolves here to {', '.join(probed.probe.addresses)}"
     there = f"the names of {nodes_of(others)} to {', '.join(others[0].probe.addresses)}"
@@ -181,10 +181,17 @@ def _all_lines_known(evidence: Evidence) -> bool:
 
 def _where_to_add(evidence: Evidence, path: BrokerPath) -> str:
     """Where to add a name that does not resolve: the hosts file if it has the names of all nodes that are reached."""
-    reached = [each.probe for each in evidence.paths if each.answers and each.rule is None and each.probe is not None]
-    if reached and all(each.hosts_entry is not None for each in reached):
-        return f"add `{path.broker.host}` to /etc/hosts, which has the line `{reached[0].hosts_entry}`"
+    if line := _hosts_line_of_all(evidence):
+        return f"add `{path.broker.host}` to /etc/hosts, which has the line `{line}`"
     return f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
+
+
+@once
+def _hosts_line_of_all(evidence: Evidence) -> str | None:
+    """A line of the hosts file, if it has the names of all nodes that are reached without a rule."""
+    reached = [each.probe for each in evidence.paths if each.answers and each.rule is None and each.probe is not None]
+    lines = [each.hosts_entry for each in reached]
+    return lines[0] if lines and all(lines) else None
 
 
 def _near_name(evidence: Evidence, path: BrokerPath) -> str:
@@ -250,8 +257,7 @@ def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     """Advice for the only node that fails, if it refuses connections as during a restart."""
     attempts = path.probe.attempts if path.probe is not None else ()
     refused = bool(attempts) and all(each.outcome == "refused" and not each.icmp for each in attempts)
-    others = [each for each in places(evidence) if each.subject != node(path)]
-    if not refused or is_loopback(path.broker.host) or not all(map(works_for_clients, others)):
+    if not refused or is_loopback(path.broker.host) or failing(evidence) - {node(path)}:
         return ()
     return (f"if node {path.broker.node_id} is just restarting, run the doctor again",)
 

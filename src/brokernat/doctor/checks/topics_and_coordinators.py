@@ -99,7 +99,6 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
         )
 
 
-_FORBIDDEN_KEYS = ("GROUP_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")
 _RIGHTS = {
     "group": ("--operation Read --group", "this user has no right to READ, so consumers cannot join it"),
     "transaction": (
@@ -122,14 +121,15 @@ def right_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: grant the right with the `kafka-acls.sh` line of the finding.
     """
     for each in evidence.coordinators:
-        if not each.forbidden and each.error not in _FORBIDDEN_KEYS:
-            continue
-        option, needed = _RIGHTS[each.kind]
-        message, seen = needed, ("this user may look up its coordinator (DESCRIBE)",)
-        if not each.forbidden:
+        option, message = _RIGHTS[each.kind]
+        if each.hidden:
             message = "only users with the DESCRIBE right may look up its coordinator"
-            seen = (f"the broker reports: {each.error}",)
-        yield error(each.subject, message, seen, broker=acl_line(evidence, f"{option} {each.key}"))
+            seen = f"the broker reports: {each.error}"
+        elif each.forbidden:
+            seen = "this user may look up its coordinator (DESCRIBE)"
+        else:
+            continue
+        yield error(each.subject, message, (seen,), broker=acl_line(evidence, f"{option} {each.key}"))
 
 
 @check("BN701", Need.METADATA, Need.GROUPS, Need.OFFSETS_TOPIC)
@@ -171,7 +171,7 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
         if each.error == "not-answered":
             message = "its coordinator is unknown: the connection ended or the time ran out before a response"
             yield warning(each.subject, message, client="run the doctor again with more time: `--timeout SECONDS`")
-        elif each.error and each.error != "not-asked" and not each.error.endswith("_AUTHORIZATION_FAILED"):
+        elif each.error and each.error != "not-asked" and not each.hidden:
             fix = f"check that every partition of `{each.topic}` has a leader with this listener"
             message = f"no node coordinates it; its state is in `{each.topic}`"
             yield error(each.subject, message, (f"the broker reports: {each.error}",), broker=fix)

@@ -72,13 +72,13 @@ def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[Chec
 def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
     """The root cause of these findings, in one sentence."""
     subjects = list(dict.fromkeys(finding.subject for finding in findings))
-    by_message: dict[str, list[str]] = defaultdict(list)
+    by_message: dict[str, dict[str, None]] = defaultdict(dict)
     for finding in findings:
-        by_message[finding.message].append(finding.subject.partition(" at ")[0])
+        by_message[finding.message][finding.subject.partition(" at ")[0]] = None
     messages = listed([*by_message], separator="; ")
     reason = messages
     if len(by_message) > 1 and not any(subject in messages for subject in subjects):
-        reason = listed([f"{listed(about)}: {message}" for message, about in by_message.items()], separator="; ")
+        reason = listed([f"{listed([*about])}: {message}" for message, about in by_message.items()], separator="; ")
     sentence = check.cause.format(subjects=listed(subjects), reason=f": {reason}", messages=messages)
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
         return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")

@@ -82,9 +82,8 @@ def sweep(
         if withheld and agree(withheld):
             client.login_to.update(withheld)
             probing.late.deadline += runner.get_loop().time() - asked_at
-            again = runner.run(probing.probes(withheld, {}))
-            known = {probe.endpoint: probe for probe in again}
-            probes = tuple(known.get(probe.endpoint, probe) for probe in probes)
+            again = {probe.endpoint: probe for probe in runner.run(probing.probes(withheld, {}))}
+            probes = tuple(again.get(probe.endpoint, probe) for probe in probes)
         probes += runner.run(probing.by_other_names(probes))
         met, given = {None, *map(_one_node, probes)}, {probe.endpoint for probe in probes}
         more = [each.endpoint for each in evidence.bootstraps if _one_node(each) not in met]

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 # Imported at run time too, because pydantic resolves the types of fields.
+from brokernat.config.cluster import UNNAMED
 from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised, RuleText
 from brokernat.errors import ConfigError, Finding
@@ -59,6 +60,11 @@ class Coordinator:
     def subject(self) -> str:
         """Its name in reports."""
         return f"{'group' if self.kind == 'group' else 'transactional id'} {self.key}"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the client's user may not look it up."""
+        return self.error.endswith("_AUTHORIZATION_FAILED")
 
     @property
     def topic(self) -> str:
@@ -228,7 +234,7 @@ class Evidence:
     @property
     def subject(self) -> str:
         """The cluster's name in findings; one that was given without a file has none of its own."""
-        return "the cluster" if self.cluster == "cluster" else f"cluster {self.cluster}"
+        return "the cluster" if self.cluster == UNNAMED else f"cluster {self.cluster}"
 
     @property
     def probes(self) -> tuple[EndpointProbe, ...]:

@@ -7,6 +7,7 @@ TLS ignores plain bytes, and an HTTP server sends nothing until a line ends. Onl
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from kio.schema.api_versions.v0.request import ApiVersionsRequest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
@@ -55,12 +56,8 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
         words = (HTTP, _ZOOKEEPER, _SOCKS)
         plain = [group.create_task(answer_in_plain(each, address, port, patience)) for each in words]
         tls = await answer_in_tls(HTTP, address, port, patience)
-        head = b"" if tls is None else tls
-        if tls is None:
-            for answer in asyncio.as_completed(plain):
-                head = await answer
-                if protocol_of_server(head):
-                    break
+        # Of a server that speaks TLS it is only asked whether it is a web server.
+        head = tls or await _first_known(plain if tls is None else plain[:1])
         # A server of one protocol may wait for the end of another one's words.
         for task in plain:
             task.cancel()
@@ -70,6 +67,14 @@ async def explained(seen: ApiVersions, address: str, port: int, patience: float)
     if protocol:
         return ApiVersions("other-protocol", (), protocol, head[:16].hex(), detail=seen.detail)
     return seen
+
+
+async def _first_known(answers: Sequence[asyncio.Task[bytes]]) -> bytes:
+    """The first answer that shows a protocol, empty if none does."""
+    for answer in asyncio.as_completed(answers):
+        if protocol_of_server(head := await answer):
+            return head
+    return b""
 
 
 async def greet_plainly(address: str, port: int, patience: float) -> ApiVersions:

@@ -95,7 +95,7 @@ def test_a_node_that_answers_at_its_own_address_has_lent_its_certificate() -> No
     """The name is right then, and the key store is not."""
     found = diagnose(cluster({7: showing(7, 4, place=PLACES[7])}))
     finding = the(found, "BN402")
-    assert "which answers at kafka-4.hq.example:9093: node 7 probably has its key store" in finding.message
+    assert "which answers at kafka-4.hq.example:9093: node 7 probably has the key store of node 4" in finding.message
     assert finding.remedy.broker[0] == "give node 7 its own certificate"
     assert "DNS" not in " ".join((*finding.remedy.client, *finding.remedy.broker))
 
