@@ -7,7 +7,7 @@ from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-import pytest
+from tests.unit.doctor.explain.vectors import holds_for_each, key_of
 
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.explain.known_lines import Explanation, KnownLine, host_hints, known_lines
@@ -32,36 +32,43 @@ def test_every_code_is_a_check() -> None:
     assert {hint.code for hint in host_hints()} <= CODES
 
 
-@pytest.mark.parametrize(("known", "explanation"), EXPLANATIONS, ids=lambda each: getattr(each, "key", ""))
-def test_a_sentence_names_only_what_its_line_can_name(known: KnownLine, explanation: Explanation) -> None:
-    groups = set(known.compiled.groupindex)
-    assert placeholders(explanation) <= groups | set(UNNAMED)
-    assert set(explanation.conditions) <= groups | set(UNNAMED) | {"role", "host_kind"}
-    for pattern in explanation.conditions.values():
-        re.compile(pattern)
+def test_a_sentence_names_only_what_its_line_can_name() -> None:
+    def holds(of: tuple[KnownLine, Explanation]) -> None:
+        known, explanation = of
+        groups = set(known.compiled.groupindex)
+        assert placeholders(explanation) <= groups | set(UNNAMED)
+        assert set(explanation.conditions) <= groups | set(UNNAMED) | {"role", "host_kind"}
+        for pattern in explanation.conditions.values():
+            re.compile(pattern)
+
+    holds_for_each(EXPLANATIONS, holds, lambda of: of[0].key)
 
 
-@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
-def test_a_kind_is_whole(known: KnownLine) -> None:
-    assert all((known.title, known.holds, known.example, known.seen))
-    assert all(known.holds)
-    assert any(text in known.example for text in known.holds)
-    # The last one is what holds when no condition does.
-    assert all(each.conditions for each in known.explanations[:-1])
-    for each in known.explanations:
-        assert len(each.codes) == len(set(each.codes))
-        assert each.means.endswith((".", ": {reason}"))
-        assert each.do
-        assert not each.do.endswith(".")
+def test_each_kind_is_whole() -> None:
+    def holds(known: KnownLine) -> None:
+        assert all((known.title, known.holds, known.example, known.seen))
+        assert all(known.holds)
+        assert any(text in known.example for text in known.holds)
+        # The last one is what holds when no condition does.
+        assert all(each.conditions for each in known.explanations[:-1])
+        for each in known.explanations:
+            assert len(each.codes) == len(set(each.codes))
+            assert each.means.endswith((".", ": {reason}"))
+            assert each.do
+            assert not each.do.endswith(".")
+
+    holds_for_each(known_lines(), holds, key_of)
 
 
-@pytest.mark.parametrize("known", known_lines(), ids=lambda known: known.key)
-def test_no_pattern_repeats_what_repeats(known: KnownLine) -> None:
-    # `(a+)+` takes exponential time where it does not match.
-    tree = _parser.parse(known.pattern)
-    assert [inner for repeat in _unbounded(tree) for inner in _unbounded(repeat)] == []
-    # Alternatives and lookaheads count, too; in a row each further one would multiply the time by the length.
-    assert sum(1 for _ in _unbounded(tree)) <= 16
+def test_no_pattern_repeats_what_repeats() -> None:
+    def holds(known: KnownLine) -> None:
+        # `(a+)+` takes exponential time where it does not match.
+        tree = _parser.parse(known.pattern)
+        assert [inner for repeat in _unbounded(tree) for inner in _unbounded(repeat)] == []
+        # Alternatives and lookaheads count, too; in a row each further one would multiply the time by the length.
+        assert sum(1 for _ in _unbounded(tree)) <= 16
+
+    holds_for_each(known_lines(), holds, key_of)
 
 
 def _unbounded(tree: Iterable[Any]) -> Iterator[Any]:

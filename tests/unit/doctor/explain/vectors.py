@@ -3,10 +3,15 @@ belong to; and those that people pasted, with what stood around them and all row
 """
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+from brokernat.doctor.explain.known_lines import KnownLine
 
 FOLDER = Path(__file__).parents[3] / "vectors" / "log_lines"
+_Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,20 @@ def _blocks(file: Path) -> list[Pasted]:
         rows, _, how = head.partition("| ")
         found.append(Pasted(how, frozenset(rows.replace(",", " ").split()), tuple(lines)))
     return found
+
+
+def key_of(known: KnownLine) -> str:
+    return known.key
+
+
+def holds_for_each(entries: Iterable[_Entry], holds: Callable[[_Entry], None], name: Callable[[_Entry], str]) -> None:
+    """One test for thousands of entries, because pytest takes longer for a test than for its line. It tells all
+    entries that fail.
+    """
+    failed = {}
+    for entry in entries:
+        try:
+            holds(entry)
+        except AssertionError as error:
+            failed[name(entry)] = str(error)
+    assert failed == {}
