@@ -61,6 +61,18 @@ def test_dry_run(run: Run, snapshot: SnapshotAssertion, line: str) -> None:
     assert run("exec", "--cluster", "hq", "--dry-run", *line.split()) == snapshot
 
 
+def test_a_map_of_the_command_line_needs_no_file(run: Run, snapshot: SnapshotAssertion, folder: Path) -> None:
+    (folder / "brokernat.yaml").unlink()
+    assert run("exec", "--map", "10.1.1.1:9092 = gateway:9092", "--dry-run", "--", "java", "-version") == snapshot
+
+
+def test_the_only_cluster_of_the_file_needs_no_name(run: Run, folder: Path) -> None:
+    (folder / "brokernat.yaml").write_text(
+        "clusters:\n  hq:\n    bootstrap_servers: gateway:9092\n    address_map: ['kafka-1:9092 = gateway:9092']\n"
+    )
+    assert run("exec", "--dry-run", "--", "java") == run("exec", "--cluster", "hq", "--dry-run", "--", "java")
+
+
 def test_what_the_user_has_is_kept_and_not_shown(
     run: Run, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +124,10 @@ def test_a_dry_run_looks_up_no_secret(run: Run, folder: Path, tool: str, output:
     [
         "",
         "--cluster hq",
+        "--dry-run -- java",
+        "--config nothing.yaml --dry-run -- java",
+        "--map a:1=b:1 --cluster hq --dry-run -- java",
+        "--map= --dry-run -- java",
         "--cluster hq --dry-run -- nothing",
         "--cluster hq --dry-run -- ./brokernat.yaml",
         "--cluster hg --dry-run -- java",

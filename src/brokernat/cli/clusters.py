@@ -64,26 +64,18 @@ class ClusterSource:
             return self._given(rules)
         if rules:
             raise click.UsageError("`--map` needs bootstrap servers: a cluster of the file has its own map")
-        config = _load_or_hint(self.config_file)
-        if self.name:
-            return config.cluster(self.name)
-        if len(config.clusters) > 1:
-            raise click.UsageError(
-                f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
-            )
-        return next(iter(config.clusters.values()))
+        config = load_or_hint(self.config_file, "HOST:PORT")
+        return config.cluster(self.name) if self.name else the_only_cluster(config)
 
     def _given(self, rules: str | None) -> Cluster:
-        from brokernat.map_text import map_from_property
-
         if any(not text.strip(" ,") for text in self.servers):
             raise HintedUsageError("a bootstrap server is empty", hint="write HOST:PORT; is a shell variable not set?")
         # Kafka's clients skip empty entries.
         entries = (each for text in self.servers for each in text.split(",") if each.strip())
         endpoints = tuple(map(Endpoint.parse, entries))
-        address_map = map_from_property(rules) if rules else None
+        mapped = mapped_by(rules, endpoints)
         if self.command_config is None:
-            return Cluster(UNNAMED, endpoints, address_map)
+            return mapped
         from brokernat.clients.command_config import read_command_config
 
         found = read_command_config(self.command_config)
@@ -93,7 +85,29 @@ class ClusterSource:
             raise ConfigError(Finding("missing", message, hint))
         for problem in found.warnings:
             console.note(problem.report())
-        return Cluster(UNNAMED, endpoints or found.bootstrap_servers, address_map, found.client)
+        return replace(mapped, bootstrap_servers=endpoints or found.bootstrap_servers, client=found.client)
+
+
+def mapped_by(rules: str | None, bootstrap_servers: tuple[Endpoint, ...] = ()) -> Cluster:
+    """The cluster of a command line with the rules of `--map`.
+
+    Raises:
+        ConfigError: the rules cannot be read.
+    """
+    from brokernat.map_text import map_from_property
+
+    if rules is not None and not rules.strip():
+        raise HintedUsageError("`--map` is empty", hint=f"{_RULE_HINT}; is a shell variable not set?")
+    return Cluster(UNNAMED, bootstrap_servers, map_from_property(rules) if rules else None)
+
+
+def the_only_cluster(config: Config) -> Cluster:
+    """The cluster of a file for a command without `--cluster`."""
+    if len(config.clusters) > 1:
+        raise click.UsageError(
+            f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
+        )
+    return next(iter(config.clusters.values()))
 
 
 def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -220,15 +234,15 @@ def config_origin() -> str:
     return "the default"
 
 
-def _load_or_hint(config_file: Path) -> Config:
-    """The file; without one, the hint names `--bootstrap-server`, which needs no file."""
+def load_or_hint(config_file: Path, instead: str, *, resolve_secrets: bool = True) -> Config:
+    """As `load_config`; if there is no file, the hint names the words of the command that need none."""
     try:
-        return load_config(config_file)
+        return load_config(config_file, resolve_secrets=resolve_secrets)
     except ConfigError as error:
         (first, *others) = error.problems
         if first.code != "file-missing":
             raise
-        hint = f"`{click.get_current_context().command_path} HOST:PORT` needs no file; else {first.hint}"
+        hint = f"`{click.get_current_context().command_path} {instead}` needs no file; else {first.hint}"
         raise ConfigError(replace(first, hint=hint), *others) from None
 
 

@@ -51,6 +51,8 @@ brokernat exec --cluster hq -- kafka-console-consumer.sh --topic orders \\
     --bootstrap-server 172.10.1.40:9093
 brokernat exec --cluster hq --cluster local -- python3 job.py
 brokernat exec --cluster hq --dry-run -- spark-submit job.py
+brokernat exec --map '192.168.1.23:9092=172.10.1.40:9093' -- \\
+    kcat -L -b 172.10.1.40:9093
 brokernat tunnel --ssh user@bastion -b kafka-1.hq.internal:9092 \\
     -- python3 consumer.py
 brokernat tunnel --ssh '-J user@outer user@inner' --cluster hq

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import load_config, through_tunnel
+from brokernat.cli.clusters import load_or_hint, mapped_by, the_only_cluster, through_tunnel
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.options import CLUSTER, config_option, format_option
 from brokernat.clients.launch import Launch
@@ -65,9 +65,10 @@ class ProgramCommand(click.Command):
 )
 @config_option
 @click.option(
-    "--cluster", "names", metavar="NAME", type=CLUSTER, multiple=True, required=True,
-    help="A cluster that the program connects to; repeatable.",
+    "--cluster", "names", metavar="NAME", type=CLUSTER, multiple=True,
+    help="A cluster that the program connects to; repeatable; required when the file has several.",
 )  # fmt: skip
+@click.option("--map", "rules", metavar="RULES", help="Address map instead of a cluster's, or `file:/path`.")
 @click.option("--unmapped", type=click.Choice(["fail", "pass"]), help="Override the clusters' `unmapped`.")
 @click.option(
     "--with-client-properties", is_flag=True,
@@ -81,6 +82,7 @@ class ProgramCommand(click.Command):
 def exec_(
     config_file: Path,
     names: tuple[str, ...],
+    rules: str | None,
     unmapped: str | None,
     with_client_properties: bool,
     agent_path: str | None,
@@ -95,7 +97,10 @@ def exec_(
 
     if output == "json" and not dry_run:
         raise click.UsageError("`--format json` needs `--dry-run`: stdout belongs to the program")
-    clusters = _clusters(config_file, names, secrets=with_client_properties and not dry_run)
+    if rules is not None and (names or with_client_properties):
+        raise click.UsageError("`--map` cannot be combined with `--cluster` and `--with-client-properties`")
+    secrets = with_client_properties and not dry_run
+    clusters = [mapped_by(rules)] if rules is not None else _clusters(config_file, names, secrets=secrets)
     tunnelled = [cluster.name for cluster in clusters if cluster.tunnel is not None]
     if tunnelled and dry_run:
         raise click.UsageError(f"`--dry-run` cannot show the map of {', '.join(tunnelled)}: its tunnel creates it")
@@ -123,8 +128,8 @@ def report_notes(launch: Launch, *, quiet: bool) -> None:
 
 
 def _clusters(config_file: Path, names: tuple[str, ...], *, secrets: bool) -> list[Cluster]:
-    config = load_config(config_file, resolve_secrets=secrets)
-    return [config.cluster(name) for name in dict.fromkeys(names)]
+    config = load_or_hint(config_file, "--map RULES", resolve_secrets=secrets)
+    return [config.cluster(name) for name in dict.fromkeys(names)] or [the_only_cluster(config)]
 
 
 def _show(launch: Launch, output: str) -> None:
