@@ -17,14 +17,15 @@ from tests.leaks.proxies import somewhere
 def main() -> int:
     """Measure everything, print it."""
     parser = argparse.ArgumentParser(prog="python -m bench.proxy", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=8, help="of each figure; default %(default)s")
+    parser.add_argument("--forks", type=int, default=3, help="new JVMs for throughput; default %(default)s")
+    parser.add_argument("--rounds", type=int, default=4, help="of each figure in each fork; default %(default)s")
     parser.add_argument("--consume", type=int, default=5_000_000, help="records of one run; default %(default)s")
     parser.add_argument("--produce", type=int, default=2_000_000, help="records of one run; default %(default)s")
     parser.add_argument("--quick", action="store_true", help="little of everything: proves nothing")
     wanted = parser.parse_args()
-    size = Size(wanted.rounds, wanted.consume, wanted.produce)
+    size = Size(wanted.forks, wanted.rounds, wanted.consume, wanted.produce)
     if wanted.quick:
-        size = Size(2, wanted.consume // 5, wanted.produce // 5)
+        size = Size(1, 2, wanted.consume // 5, wanted.produce // 5)
     describe_machine(f"kafka-clients {CLIENT}")
     keep_files_in_memory()
     with ExitStack() as stack:
