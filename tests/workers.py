@@ -68,7 +68,7 @@ SECONDS: Mapping[str, int] = {
     "tests/netns/test_tunnel.py": 135,
     "tests/property/test_doctor.py": 30,
     "tests/property/test_python_equals_c.py": 15,
-    "tests/unit/doctor/explain/test_matching.py": 50,
+    "tests/unit/doctor/explain/test_matching.py": 15,
     "tests/unit/shipping/test_handler.py": 50,
 }
 """Folders that stay together and files that take long: seconds with two processes on two cores, roughly. The progress
@@ -95,5 +95,19 @@ def group_of(nodeid: str) -> str:
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Put the tests into the order in which their groups are to be begun."""
-    items.sort(key=lambda item: -SECONDS.get(group_of(item.nodeid), 0))
+    """Put the tests into the order in which their groups are to be begun.
+
+    Those of integration come in one run, because the world that most of them share ends with them.
+    """
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        group = group_of(item.nodeid)
+        seconds = SECONDS.get(group, 0)
+        return seconds < _VERY_LONG and not group.startswith(_SHARING), -seconds
+
+    items.sort(key=place)
+
+
+_VERY_LONG = 200
+"""Seconds of groups that must not be among the last ones, wherever they are."""
+_SHARING = "tests/integration/"

@@ -18,14 +18,14 @@ from brokernat.doctor.probes import collecting, walk
 from brokernat.testbed import LoopbackWorld
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def loopback_world() -> Iterator[LoopbackWorld]:
     """Three brokers without TLS or login behind a gateway, and one that is reachable as it is."""
     with LoopbackWorld() as world:
         yield world
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def warm_cli() -> Iterator[WarmCli]:
     """Commands that share one JVM of Spark's."""
     with WarmCli() as running:

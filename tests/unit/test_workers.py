@@ -39,6 +39,13 @@ def test_the_longest_come_first_and_a_group_keeps_its_order() -> None:
     assert [item.nodeid for item in items] == [names[1], names[3], names[0], names[2]]
 
 
+def test_groups_that_share_a_world_come_in_one_run() -> None:
+    names = ["tests/leaks/test_clients.py::x", "tests/integration/a.py::x", "tests/integration/steps/a.py::x"]
+    items = [SimpleNamespace(nodeid=name) for name in names]
+    longest_first(cast("list[pytest.Item]", items))
+    assert [item.nodeid for item in items] == names[::-1]
+
+
 def test_a_group_that_has_ended_is_one_line_and_a_failure_another() -> None:
     said: list[str] = []
     progress = Progress(cast("Any", SimpleNamespace(write_line=lambda line, **_: said.append(line))))
