@@ -52,25 +52,18 @@ class CountingReader(asyncio.StreamReader):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
-        self.total = 0
-        self._marked = 0
-        self.head = b""
+        self.mark()
 
     def feed_data(self, data: Iterable[SupportsIndex]) -> None:
         """asyncio calls this with received data."""
         came = bytes(data)
-        self.total += len(came)
+        self.received += len(came)
         self.head += came[: max(0, _KEPT - len(self.head))]
         super().feed_data(came)
 
     def mark(self) -> None:
         """Starts a new answer."""
-        self._marked, self.head = self.total, b""
-
-    @property
-    def received(self) -> int:
-        """The bytes since the mark."""
-        return self.total - self._marked
+        self.received, self.head = 0, b""
 
 
 @dataclass

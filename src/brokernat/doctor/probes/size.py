@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Literal
@@ -32,14 +32,12 @@ Open = Callable[[], AbstractAsyncContextManager["Channel | None"]]
 Direction = Literal["request", "answer"]
 
 LARGE, MEDIUM = 10_000, 2_000
-_OFFSET_FETCH, _FETCH_VERSION, _TAGS_VERSION = 9, 1, 3
 _NAME = b"brokernat-doctor"
 _OF_ANSWER = 16
 """Bytes of a partition in the answer; in the request it has 4."""
 _UNKNOWN_TAG = 10_000
 _MOST, _PAUSE = 3, 0.1
 _CHANCE = ("closed", "reset")
-_DIRECTIONS: tuple[Direction, ...] = ("request", "answer")
 
 
 async def measure(channel: Channel | None, another: Open, patience: float) -> SizeTest:
@@ -50,7 +48,7 @@ async def measure(channel: Channel | None, another: Open, patience: float) -> Si
     if channel is None:
         return SizeTest(await each_direction(another, patience))
     found: list[Transfer] = []
-    for direction in _DIRECTIONS:
+    for direction in _REQUESTS:
         found.append(await _exchange(channel, direction, LARGE, patience))
         if found[-1].failed:
             return SizeTest(await each_direction(another, patience))
@@ -59,7 +57,7 @@ async def measure(channel: Channel | None, another: Open, patience: float) -> Si
 
 async def each_direction(another: Open, patience: float) -> tuple[Transfer, ...]:
     """Large requests with small answers, and large answers to smaller requests, in both sizes."""
-    places = [(direction, size) for direction in _DIRECTIONS for size in (MEDIUM, LARGE)]
+    places = [(direction, size) for direction in _REQUESTS for size in (MEDIUM, LARGE)]
     return tuple(await asyncio.gather(*(_alone(direction, size, another, patience) for direction, size in places)))
 
 
@@ -79,40 +77,36 @@ async def _alone(direction: Direction, size: int, another: Open, patience: float
 
 async def _exchange(channel: Channel | None, direction: Direction, size: int, patience: float) -> Transfer:
     """One try; without a connection for small messages, the result for large ones is unknown."""
-    if channel is None:
+    api, version, body_of = _REQUESTS[direction]
+    if channel is None or not channel.offers(api, version):
         return Transfer(direction, size, "not-possible")
-    usual, channel.patience = channel.patience, patience
+    channel.patience = patience
     try:
-        await (_pad if direction == "request" else _fetch_offsets)(channel, size)
+        await channel.ask_raw(api, version, body_of(size), flexible=direction == "request")
     except ChannelError as error:
-        if error.fault == "unsupported":
-            return Transfer(direction, size, "not-possible")
         return Transfer(direction, size, error.fault, error.received, failed=1)
-    finally:
-        channel.patience = usual
     return Transfer(direction, size, "ok", channel.received)
 
 
-async def _fetch_offsets(channel: Channel, size: int) -> bytes:
-    """An answer of about this size to a request of a quarter of it; raises ChannelError."""
-    _require(channel, _OFFSET_FETCH, _FETCH_VERSION)
-    partitions = size // _OF_ANSWER
-    text = struct.pack(">h", len(_NAME)) + _NAME
-    body = text + struct.pack(">i", 1) + text + struct.pack(f">i{partitions}i", partitions, *range(partitions))
-    return await channel.ask_raw(_OFFSET_FETCH, _FETCH_VERSION, body)
-
-
-async def _pad(channel: Channel, size: int) -> bytes:
-    """A request of this size with the usual answer; raises ChannelError."""
-    _require(channel, API_VERSIONS, _TAGS_VERSION)
+def _with_unknown_tag(size: int) -> bytes:
+    """The body of an ApiVersions request of this size."""
     body = io.BytesIO()
     for text in (_NAME.decode(), "0"):
         write_compact_string(body, text)
     for number in (1, _UNKNOWN_TAG, size):
         write_unsigned_varint(body, uvarint(number))
-    return await channel.ask_raw(API_VERSIONS, _TAGS_VERSION, body.getvalue() + bytes(size), flexible=True)
+    return body.getvalue() + bytes(size)
 
 
-def _require(channel: Channel, api: int, version: int) -> None:
-    if not channel.offers(api, version):
-        raise ChannelError("not offered", fault="unsupported")
+def _of_partitions(size: int) -> bytes:
+    """The body of an OffsetFetch request of a quarter of this size, whose answer is about as large."""
+    partitions = size // _OF_ANSWER
+    text = struct.pack(">h", len(_NAME)) + _NAME
+    return text + struct.pack(">i", 1) + text + struct.pack(f">i{partitions}i", partitions, *range(partitions))
+
+
+_REQUESTS: Mapping[Direction, tuple[int, int, Callable[[int], bytes]]] = {
+    "request": (API_VERSIONS, 3, _with_unknown_tag),
+    "answer": (9, 1, _of_partitions),
+}
+"""The request that is large, or has a large answer: api key, version, and its body by size."""
