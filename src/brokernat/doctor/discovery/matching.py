@@ -291,8 +291,8 @@ def _answered(probe: EndpointProbe) -> int:
     """The number of connections on which the node answered, at the address with the fewest."""
     if probe.identity is None:
         return 0
-    connected = {each.address for each in probe.attempts if each.outcome == "connected"}
-    return probe.identity.connections if connected <= {address for address, _ in probe.identity.met} else 0
+    met = {address for address, _ in probe.identity.met}
+    return probe.identity.connections if met.issuperset(probe.accepting) else 0
 
 
 def _unmatched(

@@ -23,7 +23,6 @@ from brokernat.config import Cluster
 from brokernat.doctor.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.discovery.matching import Swept, undecided
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, now
-from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
 from brokernat.doctor.probes.identity import samples
@@ -166,7 +165,7 @@ class Candidates:
 
     @property
     def advertised(self) -> list[Endpoint]:
-        return [Endpoint(each.host, each.port) for each in self.brokers if dialable(each.host, each.port)]
+        return [each.endpoint for broker in self.brokers if (each := dialled(broker, None)) is not None]
 
     async def probes(
         self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]

@@ -125,6 +125,11 @@ class EndpointProbe:
         return self.connect.attempts if self.connect is not None else ()
 
     @property
+    def accepting(self) -> tuple[str, ...]:
+        """The addresses that accepted a connection."""
+        return tuple(each.address for each in self.attempts if each.outcome == "connected")
+
+    @property
     def speaks(self) -> _Peer | None:
         """The kind of peer that answered a Kafka request."""
         if self.versions is None:

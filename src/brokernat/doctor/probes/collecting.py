@@ -33,7 +33,6 @@ from brokernat.doctor.evidence import (
     Stage,
     now,
 )
-from brokernat.doctor.host_kinds import dialable
 from brokernat.doctor.probes.network import TRIES, only_one_at_a_time, refused_together
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared, patience_of
@@ -149,12 +148,7 @@ async def _limits(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[t
     """
     if not any(0 < each.failed < each.made for probe in answering for each in probe.tries):
         return (), ()
-    connected = {
-        (attempt.address, int(probe.port)): probe
-        for probe in answering
-        for attempt in probe.attempts
-        if attempt.outcome == "connected"
-    }
+    connected = {(address, int(probe.port)): probe for probe in answering for address in probe.accepting}
     places = dict(islice(connected.items(), _MOST_TOGETHER))
     crowded, one_at_a_time = list[str](), list[str]()
     with suppress(TimeoutError):
@@ -208,7 +202,7 @@ async def as_bootstrap(server: Endpoint, address_map: AddressMap | None, prober:
             target, rule = translation.endpoint, str(translation.rule)
     prober.client.login_to.add(target)
     canonical = prober.client.dns_lookup == CANONICAL
-    return await prober.probe(target, server.host, rule=rule, canonical=canonical)
+    return replace(await prober.probe(target, server.host, canonical=canonical), rule=rule)
 
 
 @dataclass(frozen=True)
@@ -237,9 +231,8 @@ class _Dialling:
 
     async def _touched(self, broker: Advertised) -> EndpointProbe | None:
         """A connection to the advertised endpoint itself."""
-        if not dialable(broker.host, broker.port):
-            return None
-        return await self.quick.touch(Endpoint(broker.host, broker.port))
+        advertised = dialled(broker, None)
+        return None if advertised is None else await self.quick.touch(advertised.endpoint)
 
     async def _probe(self, endpoint: Endpoint, broker: Advertised) -> EndpointProbe:
         place = self.place(endpoint, broker.host)

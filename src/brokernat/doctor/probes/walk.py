@@ -114,7 +114,6 @@ class Prober:
         expected: int | None = None,
         *,
         until: Stage = "size",
-        rule: str | None = None,
         canonical: bool = False,
     ) -> EndpointProbe:
         """The probe of an endpoint.
@@ -123,12 +122,11 @@ class Prober:
             name: the host for TLS and SASL; default: the endpoint's host.
             expected: the node that should answer, tried first.
             until: the last stage.
-            rule: the rule that led to this endpoint.
             canonical: whether to look up the canonical names of its addresses.
         """
         walk = Walk(self, endpoint, name or endpoint.host, expected, canonical=canonical)
         async with self.parallel, self.turn(endpoint, expected):
-            return await walk.in_time(until, rule)
+            return await walk.in_time(until)
 
     async def sample(self, probe: EndpointProbe) -> EndpointProbe:
         """The probe of a proven node, with the identity of new further connections."""
@@ -163,7 +161,7 @@ class Prober:
         try:
             yield await walk.open(), walk.found.get("tls")
         finally:
-            await walk.close()
+            walk.close()
             if log is not None:
                 for stage, tries in walk.log.items():
                     log[stage] += tries
@@ -193,7 +191,7 @@ class Walk:
     def __post_init__(self) -> None:
         self.client, self.shared = self.prober.client, self.prober.shared
 
-    async def in_time(self, until: Stage, rule: str | None = None) -> EndpointProbe:
+    async def in_time(self, until: Stage) -> EndpointProbe:
         """The result, as far as the time allows."""
         complete = True
         try:
@@ -203,34 +201,34 @@ class Walk:
             failed = self.result().failed
             # One timeout may be chance; after two the peer had enough time.
             complete = failed is not None and len(self._faults(failed)) >= _AGREEING
-        return self.result(rule, complete=complete)
+        return self.result(complete=complete)
 
-    def result(self, rule: str | None = None, *, complete: bool = True) -> EndpointProbe:
+    def result(self, *, complete: bool = True) -> EndpointProbe:
         tries = tuple(_counted(stage, self.log[stage]) for stage in STAGES if self.log.get(stage))
-        return EndpointProbe(str(self.endpoint), self.name, **self.found, tries=tries, rule=rule, complete=complete)
+        return EndpointProbe(str(self.endpoint), self.name, **self.found, tries=tries, complete=complete)
 
     async def go(self, until: Stage) -> None:
         """Runs the stages, and again from the connection on if one may have failed by chance."""
         try:
             stages = STAGES[: STAGES.index(until) + 1]
             failed = await self._repeated(stages, patient=until != "size")
-            await self.close()
+            self.close()
             if failed == "identity" and until == "size" and await self._stage("size"):
                 # Its answer is large. Clients do not need this stage, so it is tried again only after the size test.
-                await self.close()
+                self.close()
                 await self._repeated(stages[:-1])
-            await self.close()
+            self.close()
             if self._first is not None and self._first.node_id is not None:
                 self.found["identity"] = await self.met_again(self._first)
         finally:
-            await self.close()
+            self.close()
 
     async def open(self) -> Channel | None:
         """A logged-in connection."""
         failed = await self._repeated(STAGES[: STAGES.index("sasl") + 1])
         return self._channel if failed is None else None
 
-    async def close(self) -> None:
+    def close(self) -> None:
         if self._streams is not None:
             self._streams[1].transport.abort()
         self._streams = self._channel = self._greeting = None
@@ -243,7 +241,7 @@ class Walk:
         while (failed := await self._once(stages)) is not None and self._may_try_again(failed):
             if failed == "identity" and not patient and self._faults(failed)[-1] in ("silent", "stalled"):
                 break
-            await self.close()
+            self.close()
             await asyncio.sleep(_PAUSE * len(self._faults(failed)))
         return failed
 
@@ -294,7 +292,7 @@ class Walk:
     async def _connect(self) -> Connection:
         """Connects to all addresses first, on later tries only to the address that accepted before."""
         port, patience = self.endpoint.port, self.prober.dialling or self.prober.patience
-        again = [self.address] if self.address is not None else self._taking[:1]
+        addresses = self.found["resolve"].addresses if self.address is None else (self.address,)
         clock = asyncio.get_running_loop()
 
         async def timed(address: str) -> tuple[Attempt, Streams | None, list[tuple[float, str]]]:
@@ -305,7 +303,7 @@ class Walk:
             seconds = clock.time() - begun
             return attempt, streams, [(seconds, each) for each in (*faults, *(() if streams is None else ("ok",)))]
 
-        tried = await asyncio.gather(*map(timed, again or self.found["resolve"].addresses))
+        tried = await asyncio.gather(*map(timed, addresses))
         for attempt, streams, outcomes in tried:
             self.log["connect"] += outcomes
             if streams is None:
@@ -315,12 +313,6 @@ class Walk:
             else:
                 streams[1].transport.abort()
         return Connection(tuple(attempt for attempt, _, _ in tried))
-
-    @property
-    def _taking(self) -> list[str]:
-        """The addresses that accepted a connection."""
-        attempts = self.found["connect"].attempts if "connect" in self.found else ()
-        return [each.address for each in attempts if each.outcome == "connected"]
 
     async def _tls(self) -> TlsHandshake:
         assert self._streams is not None  # noqa: S101
@@ -390,11 +382,11 @@ class Walk:
     async def met_again(self, first: Identity) -> Identity:
         """This identity, compared with the nodes of later connections."""
         metadata, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
+        here = self.result()
         wanted = samples(len(metadata.brokers))
         if prober.connections is not None:
-            wanted = prober.connections * len(self._taking)
-        here = self.result()
-        clusters: dict[str, list[str | None]] = {self._taking[0]: [metadata.cluster_id]}
+            wanted = prober.connections * len(here.accepting)
+        clusters: dict[str, list[str | None]] = {here.accepting[0]: [metadata.cluster_id]}
 
         async def cluster_of(channel: Channel, address: str) -> str | None:
             """Requested on each connection, as a balancer may be there; at large clusters once for each address."""
@@ -414,7 +406,7 @@ class Walk:
             except ChannelError:
                 return None
 
-        found = await sampled(first, self._taking, wanted, meet, prober.deadline - _RESERVE)
+        found = await sampled(first, here.accepting, wanted, meet, prober.deadline - _RESERVE)
         seen = dict.fromkeys((address, name) for address, names in clusters.items() for name in names if name)
         return replace(found, strangers=tuple(each for each in seen if each[1] != metadata.cluster_id))
 
