@@ -17,7 +17,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from brokernat.address import AddressMap, Endpoint, Unmapped
 from brokernat.config import Cluster
@@ -33,7 +32,8 @@ from brokernat.doctor.evidence import (
     Stage,
     now,
 )
-from brokernat.doctor.probes.network import TRIES, only_one_at_a_time, refused_together
+from brokernat.doctor.probes.limits import limits
+from brokernat.doctor.probes.network import TRIES
 from brokernat.doctor.probes.survey import Survey, survey, told_by_nodes
 from brokernat.doctor.probes.walk import Prober, Shared, patience_of
 from brokernat.errors import ConfigError
@@ -44,7 +44,6 @@ PARALLEL = 32
 MOST_NODES = 1000
 """More brokers than any cluster has; advertised brokers above this limit are counted and not probed."""
 _TOUCH = 1.0
-_MOST_TOGETHER = 16
 
 
 def collect(
@@ -112,7 +111,7 @@ async def _collect(
     listeners = await dialling.listeners(bootstraps, paths, set(found.replicas or ()))
     dialled_probes = (path.probe for path in paths if path.probe is not None)
     answering = [probe for probe in (*bootstraps, *dialled_probes) if probe.answers]
-    crowded, one_at_a_time = await _limits(late, answering)
+    crowded, one_at_a_time = await limits(answering, late.deadline, _TOUCH)
     return Evidence(
         taken_at=now(),
         cluster=cluster.name,
@@ -138,27 +137,6 @@ async def _collect(
         crowded=crowded,
         one_at_a_time=one_at_a_time,
     )
-
-
-async def _limits(prober: Prober, answering: Sequence[EndpointProbe]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The endpoints that accept no connection while others are open, and those that accept only one at a time.
-
-    A client has one to each broker, and in a consumer group a second one to its coordinator; the probes had fewer. It
-    is tested only if some connections have failed.
-    """
-    if not any(0 < each.failed < each.made for probe in answering for each in probe.tries):
-        return (), ()
-    connected = {(address, int(probe.port)): probe for probe in answering for address in probe.accepting}
-    places = dict(islice(connected.items(), _MOST_TOGETHER))
-    crowded, one_at_a_time = list[str](), list[str]()
-    with suppress(TimeoutError):
-        async with asyncio.timeout_at(prober.deadline):
-            crowded += [places[each].endpoint for each in await refused_together([*places], _TOUCH)]
-            for place, probe in places.items() if not crowded else ():
-                refused = any(0 < each.failed < each.made and "timeout" not in each.faults for each in probe.tries)
-                if refused and await only_one_at_a_time(place, _TOUCH):
-                    one_at_a_time.append(probe.endpoint)
-    return tuple(crowded), tuple(one_at_a_time)
 
 
 def _of_node(

@@ -18,7 +18,7 @@ import ssl
 import struct
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Container
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -37,9 +37,6 @@ Outcome = Literal["connected", "refused", "timeout", "unreachable"]
 HOSTS = Path("/etc/hosts")
 TRIES = 3
 _PAUSE = 0.1
-_ROUNDS = 2
-_KEPT, _MANY_TRIES, _MORE_TRIES = 0.1, 10, 5
-"""The seconds after which a connection counts as kept, and the tries that distinguish a limit from chance."""
 _AGAIN = 3
 """Number of lookups: a name server may rotate its answers, and clients resolve a name for each connection."""
 _JOINED = 1.25
@@ -182,8 +179,8 @@ async def connect(
 
 def _drop(task: asyncio.Task[tuple[Attempt, Streams | None]]) -> None:
     """Close a connection that came too late."""
-    if not task.cancelled() and (streams := task.result()[1]) is not None:
-        streams[1].transport.abort()
+    if not task.cancelled():
+        close(task.result()[1])
 
 
 async def _connect(address: str, port: int, patience: float, source: str | None) -> tuple[Attempt, Streams | None]:
@@ -255,81 +252,13 @@ async def connected(address: str, port: int, patience: float) -> AsyncIterator[S
     try:
         yield streams
     finally:
-        if streams is not None:
-            streams[1].transport.abort()
+        close(streams)
 
 
-async def refused_together(places: Sequence[tuple[str, int]], patience: float) -> list[tuple[str, int]]:
-    """The addresses that keep no connection while those to the others are open, and keep one alone.
-
-    It counts if it happens twice: once may be chance where most packets are lost.
-    """
-    refused = set(places)
-    for _ in range(_ROUNDS):
-        held: dict[tuple[str, int], Streams | None] = {}
-        try:
-            for place in places:
-                held[place] = await _kept(*place, patience)
-        finally:
-            _close(held.values())
-        await asyncio.sleep(_KEPT)
-        for place, streams in held.items():
-            alone = await _kept(*place, patience) if streams is None else None
-            _close([alone])
-            if alone is None:
-                refused.discard(place)
-        if not refused:
-            break
-    return [place for place in places if place in refused]
-
-
-async def only_one_at_a_time(place: tuple[str, int], patience: float) -> bool:
-    """Whether an address accepts no second connection while the first is open, and another one afterwards."""
-    first = await _kept(*place, patience)
-    if first is None:
-        return False
-    try:
-        for _ in range(_MORE_TRIES):
-            outcome, second = await _kept_once(*place, patience)
-            if second is not None or outcome == "timeout":
-                _close([second])
-                return False
-    finally:
-        _close([first])
-    await asyncio.sleep(_KEPT)
-    after = await _kept(*place, patience)
-    _close([after])
-    return after is not None
-
-
-async def _kept(address: str, port: int, patience: float) -> Streams | None:
-    """The first of many connections that is neither refused nor closed at once."""
-    for number in range(_MANY_TRIES):
-        outcome, streams = await _kept_once(address, port, patience)
-        if streams is not None or (outcome == "timeout" and number + 1 >= TRIES):
-            return streams
-    return None
-
-
-async def _kept_once(address: str, port: int, patience: float) -> tuple[Outcome, Streams | None]:
-    """One try of `_kept`, and what became of the connection."""
-    attempt, streams = await connect(address, port, patience)
-    if streams is None:
-        return attempt.outcome, None
-    kept = False
-    try:
-        await asyncio.sleep(_KEPT)
-        kept = not streams[0].at_eof() and streams[0].exception() is None
-    finally:
-        if not kept:
-            streams[1].transport.abort()
-    return attempt.outcome, streams if kept else None
-
-
-def _close(opened: Iterable[Streams | None]) -> None:
-    for streams in opened:
-        if streams is not None:
-            streams[1].transport.abort()
+def close(streams: Streams | None) -> None:
+    """Ends a connection at once, if there is one."""
+    if streams is not None:
+        streams[1].transport.abort()
 
 
 async def start_tls(streams: Streams, context: ssl.SSLContext, name: str, patience: float) -> None:

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Client, Objection, Presented, TlsHandshake, now
 from brokernat.doctor.probes.certificates import certificate_names, chain, ends_in_a_root, presented, taken_by
-from brokernat.doctor.probes.network import Streams, connect, connected, start_tls
+from brokernat.doctor.probes.network import Streams, close, connect, connected, start_tls
 from brokernat.wire.protocols import protocol_of_server
 
 _BY_VERIFY_CODE: dict[int, Literal["expired", "untrusted"]] = {
@@ -50,7 +50,7 @@ async def shake_hands(
     if seen.outcome == "expired":
         as_java = await _undated(client, name, address, port, patience)
         if as_java is not None:
-            streams[1].transport.abort()
+            close(streams)
             return as_java
     if seen.outcome not in _REFUSED:
         return seen, streams
@@ -128,7 +128,7 @@ async def _undated(
         if all(each.since <= now() <= each.until for each in path):
             dates = f"`{anchor.subject}`: {anchor.since} to {anchor.until}"
             return accepted(streams, client, name, Objection(("librdkafka", "python"), "expired", dates)), streams
-    streams[1].transport.abort()
+    close(streams)
     return None
 
 

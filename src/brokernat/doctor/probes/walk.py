@@ -39,7 +39,7 @@ from brokernat.doctor.evidence import (
 from brokernat.doctor.probes.channel import Channel, ChannelError
 from brokernat.doctor.probes.identity import Leadership, identify, identify_again, sampled, samples, settled
 from brokernat.doctor.probes.metadata import advertised
-from brokernat.doctor.probes.network import TRIES, Outcome, Streams, connect, resolve
+from brokernat.doctor.probes.network import TRIES, Outcome, Streams, close, connect, resolve
 from brokernat.doctor.probes.sasl import enabled_mechanisms, log_in
 from brokernat.doctor.probes.size import measure
 from brokernat.doctor.probes.tls import about_client_certificate, client_refused, sends_alert, shake_hands
@@ -229,8 +229,7 @@ class Walk:
         return self._channel if failed is None else None
 
     def close(self) -> None:
-        if self._streams is not None:
-            self._streams[1].transport.abort()
+        close(self._streams)
         self._streams = self._channel = self._greeting = None
 
     async def _repeated(self, stages: Sequence[Stage], *, patient: bool = True) -> Stage | None:
@@ -306,12 +305,10 @@ class Walk:
         tried = await asyncio.gather(*map(timed, addresses))
         for attempt, streams, outcomes in tried:
             self.log["connect"] += outcomes
-            if streams is None:
-                continue
-            if self._streams is None:
+            if streams is not None and self._streams is None:
                 self._streams, self.address = streams, attempt.address
             else:
-                streams[1].transport.abort()
+                close(streams)
         return Connection(tuple(attempt for attempt, _, _ in tried))
 
     async def _tls(self) -> TlsHandshake:

@@ -16,14 +16,13 @@ from brokernat.address import Endpoint
 from brokernat.doctor.credentials import ClientSide
 from brokernat.doctor.evidence import Attempt, EndpointProbe, NameLookup
 from brokernat.doctor.probes import network
+from brokernat.doctor.probes.limits import only_one_at_a_time, refused_together
 from brokernat.doctor.probes.network import (
     HOSTS,
     canonical_name,
     connect,
     deciding_line,
     line_for,
-    only_one_at_a_time,
-    refused_together,
     resolve,
 )
 from brokernat.doctor.probes.walk import Prober
