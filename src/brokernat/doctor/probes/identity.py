@@ -19,7 +19,7 @@ import io
 import re
 import struct
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -36,7 +36,7 @@ from kio.static.primitive import i8, i32, i64
 from brokernat.doctor.evidence import ClusterMetadata, Identity, TlsHandshake
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.metadata import partitions
+from brokernat.doctor.probes.metadata import Leaders, partitions
 from brokernat.doctor.probes.versions import API_VERSIONS
 
 LISTENER_SETTINGS = (
@@ -67,7 +67,7 @@ class Leadership:
     Probes run concurrently and request them at about the same time: the first one reads, the others wait for it.
     """
 
-    _known: dict[str, Mapping[int, tuple[str, int]]] = field(default_factory=dict)
+    _known: dict[str, Leaders] = field(default_factory=dict)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def leader_here(self, channel: Channel, cluster_id: str) -> int | None:
@@ -85,9 +85,7 @@ class Leadership:
             old = leaders
         return None
 
-    async def _leaders(
-        self, channel: Channel, cluster_id: str, old: Mapping[int, tuple[str, int]] | None
-    ) -> Mapping[int, tuple[str, int]]:
+    async def _leaders(self, channel: Channel, cluster_id: str, old: Leaders | None) -> Leaders:
         """The known leaders; read on this connection if there are none or they are still the `old` ones."""
         async with self._reading:
             if self._known.get(cluster_id) is old:
@@ -116,13 +114,27 @@ async def identify(
 async def identify_again(
     channel: Channel, told: ClusterMetadata, first: Identity, tls: TlsHandshake | None, leadership: Leadership
 ) -> int | None:
-    """The node that answers on a later connection, by the method that identified the first; raises ChannelError."""
+    """The node that answers on a later connection, by the method that identified the first; raises ChannelError.
+
+    The request names the first one's node, so the same node sees no error. A broker that does not offer the first one's
+    method is another one, of an older release.
+    """
+    assert first.node_id is not None  # noqa: S101
+    cluster_id = told.cluster_id or ""
     match first.method:
         case "listoffsets":
-            return await leadership.leader_here(channel, told.cluster_id or "")
+            return await leadership.leader_here(channel, cluster_id)
         case "certificate":
             return by_certificate(told, tls)
-    return await who_answers_again(channel, first, told.cluster_id, (each.node_id for each in told.brokers))
+        case "apiversions" if not channel.offers(API_VERSIONS, _WITH_IDENTITY):
+            return (await who_answers(channel, cluster_id, ())).node_id
+        case "apiversions":
+            for node_id in (first.node_id, *(each.node_id for each in told.brokers)):
+                if await is_node(channel, cluster_id, node_id):
+                    return node_id
+            return None
+    result = await _describe(channel, str(first.node_id))
+    return _named(result) if result.error_code else first.node_id
 
 
 def samples(brokers: int) -> int:
@@ -212,26 +224,6 @@ async def is_node(channel: Channel, cluster_id: str, node_id: int) -> bool:
     return code == _NONE
 
 
-async def who_answers_again(
-    channel: Channel, first: Identity, cluster_id: str | None, candidates: Iterable[int]
-) -> int | None:
-    """The node of a later connection. The request names the first one's node, so the same node sees no error; raises
-    ChannelError.
-
-    A broker that does not offer the first one's method is another one, of an older release.
-    """
-    assert first.node_id is not None  # noqa: S101
-    if first.method == "apiversions" and not channel.offers(API_VERSIONS, _WITH_IDENTITY):
-        return (await who_answers(channel, cluster_id, ())).node_id
-    if first.method == "apiversions" and cluster_id:
-        for node_id in (first.node_id, *candidates):
-            if await is_node(channel, cluster_id, node_id):
-                return node_id
-        return None
-    result = await _describe(channel, str(first.node_id))
-    return _named(result) if result.error_code else first.node_id
-
-
 def _named(result: DescribeConfigsResult) -> int | None:
     found = _EXPECTED.search(result.error_message or "")
     return int(found[1]) if found else None
@@ -253,7 +245,7 @@ async def _describe(channel: Channel, name: str) -> DescribeConfigsResult:
     return answer.results[0]
 
 
-async def _leading(channel: Channel, leaders: Mapping[int, tuple[str, int]]) -> list[int]:
+async def _leading(channel: Channel, leaders: Leaders) -> list[int]:
     """The leaders whose partition this node leads."""
     topics: dict[str, list[int]] = {}
     for topic, partition in leaders.values():

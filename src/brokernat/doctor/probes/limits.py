@@ -15,8 +15,7 @@ from itertools import islice
 from brokernat.doctor.evidence import EndpointProbe
 from brokernat.doctor.probes.network import TRIES, Outcome, Streams, close, connect
 
-Place = tuple[str, int]
-"""Address and port."""
+SocketAddress = tuple[str, int]
 _MOST_TOGETHER = 16
 _ROUNDS = 2
 _KEPT, _MANY_TRIES, _MORE_TRIES = 0.1, 10, 5
@@ -44,7 +43,7 @@ async def limits(
     return tuple(crowded), tuple(one_at_a_time)
 
 
-async def refused_together(places: Sequence[Place], patience: float) -> list[Place]:
+async def refused_together(places: Sequence[SocketAddress], patience: float) -> list[SocketAddress]:
     """The addresses that keep no connection while those to the others are open, and keep one alone, twice."""
     refused = set(places)
     for _ in range(_ROUNDS):
@@ -59,7 +58,7 @@ async def refused_together(places: Sequence[Place], patience: float) -> list[Pla
     return [place for place in places if place in refused]
 
 
-async def only_one_at_a_time(place: Place, patience: float) -> bool:
+async def only_one_at_a_time(place: SocketAddress, patience: float) -> bool:
     """Whether an address accepts no second connection while the first is open, and another one afterwards."""
     async with _kept(place, patience) as first:
         if not first:
@@ -73,13 +72,13 @@ async def only_one_at_a_time(place: Place, patience: float) -> bool:
     return await _keeps_one(place, patience)
 
 
-async def _keeps_one(place: Place, patience: float) -> bool:
+async def _keeps_one(place: SocketAddress, patience: float) -> bool:
     async with _kept(place, patience) as kept:
         return kept
 
 
 @asynccontextmanager
-async def _kept(place: Place, patience: float) -> AsyncIterator[bool]:
+async def _kept(place: SocketAddress, patience: float) -> AsyncIterator[bool]:
     """Whether one of many connections is neither refused nor closed at once; it is open meanwhile."""
     streams = None
     try:
@@ -92,7 +91,7 @@ async def _kept(place: Place, patience: float) -> AsyncIterator[bool]:
         close(streams)
 
 
-async def _kept_once(place: Place, patience: float) -> tuple[Outcome, Streams | None]:
+async def _kept_once(place: SocketAddress, patience: float) -> tuple[Outcome, Streams | None]:
     """One try of `_kept`, and what became of the connection."""
     attempt, streams = await connect(*place, patience)
     if streams is None:

@@ -19,6 +19,11 @@ from brokernat.doctor.evidence import Advertised, ClusterMetadata, TopicSeen
 from brokernat.doctor.probes.channel import LARGEST_ANSWER, Channel, ChannelError
 
 Brokers = tuple[Advertised, ...]
+Partition = tuple[str, int]
+Leaders = Mapping[int, Partition]
+"""One partition of each leader."""
+UnusablePartitions = Mapping[Partition, tuple[str, tuple[int, ...]]]
+"""Partitions that clients cannot use, with Kafka's error name and the nodes that hold them."""
 
 _METADATA = 3
 _LEADER_NOT_AVAILABLE, _LISTENER_NOT_FOUND = 5, 72
@@ -37,15 +42,12 @@ _MOST_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
-    """The partitions of all visible topics. `leaders` has one partition of each leader; `leaderless` has those that
-    clients cannot use, with Kafka's error name and the nodes that hold them. `in_sync` are the nodes in sync for any
-    partition, so they are up.
-    """
+    """The partitions of all visible topics. `in_sync` are the nodes in sync for any partition, so they are up."""
 
     topics: frozenset[str]
     replicas: tuple[int, ...]
-    leaders: Mapping[int, tuple[str, int]]
-    leaderless: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]]
+    leaders: Leaders
+    leaderless: UnusablePartitions
     in_sync: tuple[int, ...] = ()
 
 
@@ -77,8 +79,8 @@ async def partitions(channel: Channel) -> Partitions:
     answer = await _ask(channel, None, LARGEST_ANSWER)
     replicas: set[int] = set()
     in_sync: set[int] = set()
-    leaders: dict[int, tuple[str, int]] = {}
-    leaderless: dict[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
+    leaders: dict[int, Partition] = {}
+    leaderless: dict[Partition, tuple[str, tuple[int, ...]]] = {}
     for topic in answer.topics or ():
         for each in topic.partitions or ():
             place = str(topic.name), int(each.partition_index)

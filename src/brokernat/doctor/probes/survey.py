@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import io
 import struct
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -41,7 +41,7 @@ from kio.static.primitive import i8, i16, i32
 from brokernat.address import Endpoint
 from brokernat.doctor.evidence import Advertised, Coordinator, EndpointProbe, Leaderless, TopicSeen
 from brokernat.doctor.probes.channel import Channel, ChannelError
-from brokernat.doctor.probes.metadata import partitions, topics, with_required
+from brokernat.doctor.probes.metadata import UnusablePartitions, partitions, topics, with_required
 from brokernat.doctor.probes.walk import Prober
 
 NOT_ASKED, NOT_ANSWERED = "not-asked", "not-answered"
@@ -82,7 +82,7 @@ async def survey(
                 found.topics = await with_required(channel, found.topics)
         seen = await partitions(channel)
         found.replicas, found.in_sync = seen.replicas, seen.in_sync
-        still: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]] = {}
+        still: UnusablePartitions = {}
         if seen.leaderless:
             await asyncio.sleep(PAUSE)
             later = (await partitions(channel)).leaderless
@@ -116,17 +116,13 @@ async def _in_time(
                 await ask(channel)
 
 
-def _summed(
-    places: Mapping[tuple[str, int], tuple[str, tuple[int, ...]]], named: Sequence[str]
-) -> tuple[Leaderless, ...]:
+def _summed(places: UnusablePartitions, named: Sequence[str]) -> tuple[Leaderless, ...]:
     """One record for each error, with the first partition as its sample; others for topics that are not named."""
     found: dict[tuple[str, bool], list[tuple[str, tuple[int, ...]]]] = {}
     for (topic, number), (error, nodes) in sorted(places.items()):
         found.setdefault((error, not named or topic in named), []).append((f"{topic}-{number}", nodes))
     return tuple(
-        Leaderless(
-            error, len(group), group[0][0], tuple(sorted({node for _, nodes in group for node in nodes})), wanted
-        )
+        Leaderless(error, len(group), group[0][0], tuple(sorted(set().union(*(nodes for _, nodes in group)))), wanted)
         for (error, wanted), group in found.items()
     )
 

@@ -15,12 +15,12 @@ from brokernat.doctor.probes.channel import ChannelError
 from brokernat.doctor.probes.identity import (
     Leadership,
     by_certificate,
+    identify_again,
     is_node,
     sampled,
     samples,
     settled,
     who_answers,
-    who_answers_again,
 )
 
 INVALID_REQUEST, FORBIDDEN = 42, 31
@@ -61,8 +61,8 @@ def test_without_the_right_there_is_the_reason() -> None:
     [(described(None, 0), 1), (described("Unexpected broker id, expected 2, but received 1"), 2)],
 )
 def test_later_connections_are_asked_for_the_first_ones_node(answer: DescribeConfigsResponse, node_id: int) -> None:
-    first = Identity(1, "describeconfigs")
-    assert asyncio.run(who_answers_again(Scripted(answer).channel, first, "c", [1, 2])) == node_id
+    first, told = Identity(1, "describeconfigs"), ClusterMetadata("ok", "c", brokers=BROKERS[:2])
+    assert asyncio.run(identify_again(Scripted(answer).channel, told, first, None, Leadership())) == node_id
 
 
 def test_a_cluster_id_that_is_none_is_not_sent() -> None:
