@@ -7,27 +7,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal
 
 from brokernat.clients.spark.proof import Outcome, Proof, ProofRow
 from brokernat.config import Cluster
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Evidence, ExecutorSeen, NodeTried
+from brokernat.doctor.evidence import Evidence, ExecutorSeen, JvmOutcome, NodeOutcome, NodeTried
 from brokernat.doctor.finding import CheckFinding
 
-if TYPE_CHECKING:
-    Node = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
-    Jvm = Literal["no-agent", "other-map", "failed"]
-
-_NODES: Final[Mapping[Outcome, Node]] = {
+_NODES: Mapping[Outcome, NodeOutcome] = {
     Outcome.PROVED: "proved",
     Outcome.NOT_PROVABLE: "not-provable",
     Outcome.OTHER_NODE: "other-node",
     Outcome.UNMAPPED: "unmapped",
     Outcome.UNREACHABLE: "unreachable",
 }
-_JVMS: Final[Mapping[Outcome, Jvm]] = {Outcome.NO_AGENT: "no-agent", Outcome.OTHER_MAP: "other-map"}
+_JVMS: Mapping[Outcome, JvmOutcome] = {Outcome.NO_AGENT: "no-agent", Outcome.OTHER_MAP: "other-map"}
 
 
 def executors_seen(proof: Proof, cluster: str) -> tuple[ExecutorSeen, ...]:
@@ -54,10 +49,9 @@ def _seen(rows: list[ProofRow]) -> ExecutorSeen:
         for row in rows
         if row.node_id is not None
     )
-    if nodes:
-        return ExecutorSeen(first.executor, first.host, "answered", "", first.agent, first.fingerprint, nodes)
-    outcome = _JVMS.get(first.outcome, "failed")
-    return ExecutorSeen(first.executor, first.host, outcome, first.cause, first.agent, first.fingerprint)
+    outcome: JvmOutcome = "answered" if nodes else _JVMS.get(first.outcome, "failed")
+    detail = "" if nodes else first.cause
+    return ExecutorSeen(first.executor, first.host, outcome, detail, first.agent, first.fingerprint, nodes)
 
 
 def _order(executor: str) -> tuple[bool, int, str]:

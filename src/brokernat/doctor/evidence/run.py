@@ -17,6 +17,9 @@ from brokernat.doctor.evidence.endpoint import EndpointProbe
 from brokernat.doctor.evidence.stages import Advertised, RuleText
 from brokernat.errors import ConfigError, Finding
 
+NodeOutcome = Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+JvmOutcome = Literal["answered", "no-agent", "other-map", "failed", "silent", "not-registered"]
+
 VERSION = 3
 # The last key of the file, except keys that a later version has added.
 _STATED = re.compile(r'^  "version": (\d{1,9}),?$', re.MULTILINE)
@@ -138,7 +141,7 @@ class NodeTried:
     node_id: int
     advertised: str
     dialled: str
-    outcome: Literal["proved", "not-provable", "other-node", "unmapped", "unreachable", "failed"]
+    outcome: NodeOutcome
     detail: str = ""
 
     @property
@@ -156,7 +159,7 @@ class ExecutorSeen:
 
     executor: str
     host: str
-    outcome: Literal["answered", "no-agent", "other-map", "failed", "silent", "not-registered"]
+    outcome: JvmOutcome
     detail: str = ""
     agent: str | None = None
     fingerprint: str | None = None

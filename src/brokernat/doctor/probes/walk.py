@@ -130,10 +130,10 @@ class Prober:
 
     async def sample(self, probe: EndpointProbe) -> EndpointProbe:
         """The probe of a proven node, with the identity of new further connections."""
-        walk = Walk(self, Endpoint.parse(probe.endpoint), probe.name)
-        walk.found = {stage: result for stage in STAGES if (result := getattr(probe, stage)) is not None}
-        async with self.parallel, self.turn(walk.endpoint, walk.expected):
-            return probe if probe.identity is None else replace(probe, identity=await walk.met_again(probe.identity))
+        if probe.identity is None:
+            return probe
+        async with self.parallel, self.turn(Endpoint.parse(probe.endpoint), None):
+            return replace(probe, identity=await self.met_again(probe, probe.identity))
 
     async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
         """Probes only name and connection."""
@@ -165,6 +165,37 @@ class Prober:
             if log is not None:
                 for stage, tries in walk.log.items():
                     log[stage] += tries
+
+    async def met_again(
+        self, here: EndpointProbe, first: Identity, expected: int | None = None, log: Log | None = None
+    ) -> Identity:
+        """The first identity of a probed endpoint, compared with the nodes of later connections."""
+        assert here.metadata is not None  # noqa: S101
+        metadata = here.metadata
+        wanted = samples(len(metadata.brokers)) if self.connections is None else self.connections * len(here.accepting)
+        clusters: dict[str, list[str | None]] = {here.accepting[0]: [metadata.cluster_id]}
+
+        async def cluster_of(channel: Channel, address: str) -> str | None:
+            """Requested on each connection, as a balancer may be there; at large clusters once for each address."""
+            known = clusters.setdefault(address, [])
+            if not known or expected is None or len(metadata.brokers) <= _FEW_NODES:
+                known.append((await advertised(channel, self.shared.brokers)).cluster_id)
+            return known[-1]
+
+        async def meet(address: str, number: int) -> int | None:
+            sources = self.sources(address)
+            source = sources[number % len(sources)] if sources else None
+            try:
+                async with self.channel(here, address, source, log) as (channel, tls):
+                    if channel is None or await cluster_of(channel, address) not in (None, metadata.cluster_id):
+                        return None
+                    return await identify_again(channel, metadata, first, tls, self.shared.leadership)
+            except ChannelError:
+                return None
+
+        found = await sampled(first, here.accepting, wanted, meet, self.deadline - _RESERVE)
+        seen = dict.fromkeys((address, name) for address, names in clusters.items() for name in names if name)
+        return replace(found, strangers=tuple(each for each in seen if each[1] != metadata.cluster_id))
 
 
 @dataclass
@@ -215,11 +246,12 @@ class Walk:
             self.close()
             if failed == "identity" and until == "size" and await self._stage("size"):
                 # Its answer is large. Clients do not need this stage, so it is tried again only after the size test.
-                self.close()
                 await self._repeated(stages[:-1])
             self.close()
             if self._first is not None and self._first.node_id is not None:
-                self.found["identity"] = await self.met_again(self._first)
+                self.found["identity"] = await self.prober.met_again(
+                    self.result(), self._first, self.expected, self.log
+                )
         finally:
             self.close()
 
@@ -375,37 +407,6 @@ class Walk:
         self._first = first
         assert self.address is not None  # noqa: S101
         return settled(first, [(self.address, first.node_id)])
-
-    async def met_again(self, first: Identity) -> Identity:
-        """This identity, compared with the nodes of later connections."""
-        metadata, leadership, prober = self.found["metadata"], self.shared.leadership, self.prober
-        here = self.result()
-        wanted = samples(len(metadata.brokers))
-        if prober.connections is not None:
-            wanted = prober.connections * len(here.accepting)
-        clusters: dict[str, list[str | None]] = {here.accepting[0]: [metadata.cluster_id]}
-
-        async def cluster_of(channel: Channel, address: str) -> str | None:
-            """Requested on each connection, as a balancer may be there; at large clusters once for each address."""
-            known = clusters.setdefault(address, [])
-            if not known or self.expected is None or len(metadata.brokers) <= _FEW_NODES:
-                known.append((await advertised(channel, self.shared.brokers)).cluster_id)
-            return known[-1]
-
-        async def meet(address: str, number: int) -> int | None:
-            sources = prober.sources(address)
-            source = sources[number % len(sources)] if sources else None
-            try:
-                async with prober.channel(here, address, source, self.log) as (channel, tls):
-                    if channel is None or await cluster_of(channel, address) not in (None, metadata.cluster_id):
-                        return None
-                    return await identify_again(channel, metadata, first, tls, leadership)
-            except ChannelError:
-                return None
-
-        found = await sampled(first, here.accepting, wanted, meet, prober.deadline - _RESERVE)
-        seen = dict.fromkeys((address, name) for address, names in clusters.items() for name in names if name)
-        return replace(found, strangers=tuple(each for each in seen if each[1] != metadata.cluster_id))
 
     async def _size(self) -> SizeTest:
         slow = max((seconds for stage in ("versions", "metadata") for seconds, _ in self.log[stage]), default=0.0)
