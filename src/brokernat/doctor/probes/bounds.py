@@ -26,19 +26,10 @@ from kio.static.protocol import Entity
 Walker = Callable[[bytes, int], int]
 
 _FIXED = {
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-    "int16": 2,
-    "uint16": 2,
-    "error_code": 2,
-    "int32": 4,
-    "uint32": 4,
-    "timedelta_i32": 4,
-    "int64": 8,
-    "float64": 8,
-    "timedelta_i64": 8,
-    "datetime_i64": 8,
+    **dict.fromkeys(("int8", "uint8", "bool"), 1),
+    **dict.fromkeys(("int16", "uint16", "error_code"), 2),
+    **dict.fromkeys(("int32", "uint32", "timedelta_i32"), 4),
+    **dict.fromkeys(("int64", "float64", "timedelta_i64", "datetime_i64"), 8),
     "uuid": 16,
 }
 _LENGTHS = {"string": (read_int16, 2), "bytes": (read_int32, 4)}
