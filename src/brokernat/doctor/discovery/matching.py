@@ -50,6 +50,7 @@ _FAULTS = {
 }
 """The outcomes of a stage that a broker, a balancer or a firewall may cause."""
 _SLOW = ("silent", "stalled")
+_SILENCE = {"refused": "refused", "timeout": "no answer", "unreachable": "no route"}
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
 _FEW = 3
 _MIXED_LISTENERS = "BN502"
@@ -225,20 +226,15 @@ def _about_servers(evidence: Evidence) -> list[CheckFinding]:
 
 def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> Iterator[CheckFinding]:
     """Why a candidate that accepted a connection matches no node; only the first reason."""
-    if not probe.complete:
-        words = "not known: the time ran out before it was seen what answers"
-        yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
-        return
     outcome = getattr(probe, probe.failed or "connect").outcome
-    if outcome == "not-tried" and probe.sasl is not None:
-        yield _doubt(probe, _NOT_KNOWN, f"not known: {probe.sasl.detail}")
-    elif outcome in _SLOW:
-        yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=_MORE_TIME)
+    if not probe.complete:
+        yield _not_known(probe, "the time ran out before it was seen what answers", _MORE_TIME)
+    elif outcome == "not-tried" and probe.sasl is not None:
+        yield _not_known(probe, probe.sasl.detail)
     elif not probe.answers:
-        alone = _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))
+        alone = [] if outcome in _SLOW else _about_servers(replace(evidence, bootstraps=(probe,), replicas=None))
         if outcome in _FAULTS:
-            remedy = alone[0].remedy if alone else _MORE_TIME
-            yield _doubt(probe, _NOT_KNOWN, f"not known: {_FAULTS[outcome]}", remedy=remedy)
+            yield _not_known(probe, _FAULTS[outcome], alone[0].remedy if alone else _MORE_TIME)
             return
         works = f"this client's settings work at {home.endpoint}: correct the listener or the forward of this one"
         for found in alone or [_doubt(probe, _NO_KAFKA, "it takes connections, and no Kafka answers")]:
@@ -272,15 +268,19 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
         yield _doubt(probe, "BN503", f"{who}, which the bootstrap servers do not advertise")
     elif undecided(probe, len(home.node_ids)):
         answered, enough = _answered(probe), _enough(len(home.node_ids))
-        words = f"not known: {who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
-        yield _doubt(probe, _NOT_KNOWN, words, remedy=_MORE_TIME)
+        reason = f"{who} answered on {answered} connections, and {enough} are needed to rule out a balancer"
+        yield _not_known(probe, reason, _MORE_TIME)
+
+
+def one_node(probe: EndpointProbe) -> object | None:
+    """The node that answers here with its cluster and what its listener advertises; None if several may answer."""
+    known = probe.identity is not None and probe.node_id is not None and not probe.identity.others
+    return (probe.node_id, probe.cluster_id, probe.brokers) if known else None
 
 
 def undecided(probe: EndpointProbe, nodes: int) -> bool:
     """Whether a node answered on too few connections to rule out a balancer over the nodes of the cluster."""
-    identity = probe.identity
-    named = identity is not None and identity.node_id is not None and not identity.others
-    return named and _answered(probe) < _enough(nodes)
+    return one_node(probe) is not None and _answered(probe) < _enough(nodes)
 
 
 def _enough(nodes: int) -> int:
@@ -349,6 +349,10 @@ def _doubt(
     return warning(f"candidate {probe.endpoint}", message, seen, remedy=remedy, code=code)
 
 
+def _not_known(probe: EndpointProbe, reason: str, remedy: Remedy | None = None) -> CheckFinding:
+    return _doubt(probe, _NOT_KNOWN, f"not known: {reason}", remedy=remedy)
+
+
 def _silence(probe: EndpointProbe) -> str:
     """The most informative outcome: `refused` before a timeout."""
     if not probe.complete:
@@ -357,6 +361,3 @@ def _silence(probe: EndpointProbe) -> str:
         return "name does not resolve"
     seen = {attempt.outcome for attempt in probe.attempts}
     return next((words for outcome, words in _SILENCE.items() if outcome in seen), "name does not resolve")
-
-
-_SILENCE = {"refused": "refused", "timeout": "no answer", "unreachable": "no route"}

@@ -21,7 +21,7 @@ from brokernat.address import Endpoint
 from brokernat.address.host import as_ip
 from brokernat.config import Cluster
 from brokernat.doctor.credentials import ClientSide, client_side, dialled
-from brokernat.doctor.discovery.matching import Swept, undecided
+from brokernat.doctor.discovery.matching import Swept, one_node, undecided
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, now
 from brokernat.doctor.probes.certificates import covers
 from brokernat.doctor.probes.collecting import as_bootstrap
@@ -84,17 +84,11 @@ def sweep(
             again = {probe.endpoint: probe for probe in runner.run(probing.probes(withheld, {}))}
             probes = tuple(again.get(probe.endpoint, probe) for probe in probes)
         probes += runner.run(probing.by_other_names(probes))
-        met, given = {None, *map(_one_node, probes)}, {probe.endpoint for probe in probes}
-        more = [each.endpoint for each in evidence.bootstraps if _one_node(each) not in met]
+        met, given = {None, *map(one_node, probes)}, {probe.endpoint for probe in probes}
+        more = [each.endpoint for each in evidence.bootstraps if one_node(each) not in met]
         probes += runner.run(probing.probes([Endpoint.parse(each) for each in more if each not in given], known))
     one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
     return Swept(evidence, probes, one_source)
-
-
-def _one_node(probe: EndpointProbe) -> object | None:
-    """The node that answers here with its cluster and what its listener advertises; None if several may answer."""
-    known = probe.node_id is not None and probe.identity is not None and not probe.identity.others
-    return (probe.node_id, probe.cluster_id, probe.brokers) if known else None
 
 
 def connections(brokers: int) -> int:

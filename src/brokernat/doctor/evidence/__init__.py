@@ -7,7 +7,7 @@ only the mechanism and the broker's answer.
 
 from __future__ import annotations
 
-from brokernat.doctor.evidence.endpoint import EndpointProbe
+from brokernat.doctor.evidence.endpoint import EndpointProbe, Tries
 from brokernat.doctor.evidence.run import (
     VERSION,
     BrokerFile,
@@ -42,7 +42,6 @@ from brokernat.doctor.evidence.stages import (
     Stage,
     TlsHandshake,
     Transfer,
-    Tries,
 )
 
 __all__ = [

@@ -20,7 +20,6 @@ from brokernat.doctor.evidence.stages import (
     SizeTest,
     Stage,
     TlsHandshake,
-    Tries,
 )
 
 _API_KEYS = {"Produce": 0, "Metadata": 3, "ApiVersions": 18, "DescribeTransactions": 65}
@@ -35,6 +34,21 @@ _ANSWERS: dict[str, _Peer] = {
 }
 """The peer by the outcome of ApiVersions; with other outcomes the connection was closed."""
 _REACHING: tuple[Stage, ...] = ("resolve", "connect", "tls", "versions", "sasl", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Tries:
+    """The number of tries and failures of a stage over all connections to an endpoint, with each fault.
+
+    `median` and `largest` are seconds: of the successful tries, or of all if none succeeded.
+    """
+
+    stage: Stage
+    made: int
+    failed: int = 0
+    median: float = 0.0
+    largest: float = 0.0
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,21 +68,6 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Tries:
-    """The number of tries and failures of a stage over all connections to an endpoint, with each fault.
-
-    `median` and `largest` are seconds: of the successful tries, or of all if none succeeded.
-    """
-
-    stage: Stage
-    made: int
-    failed: int = 0
-    median: float = 0.0
-    largest: float = 0.0
-    faults: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Advertised:
     """A broker of a Metadata answer. Host and port are unchecked: the host may be empty and the port 0."""
 

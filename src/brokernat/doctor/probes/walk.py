@@ -350,9 +350,8 @@ class Walk:
         seen, self._streams = await shake_hands(self._streams, self.client, self.name, address, port, patience)
         if seen.outcome == "silent" and await sends_alert(address, port, patience / 4):
             return replace(seen, alert=True)
-        wordless = seen.outcome in _WORDLESS and not seen.protocol and not self._faults("tls")
-        # A plain listener reads the ClientHello as a length and closes, and so does a gateway without a broker.
-        if wordless:
+        if seen.outcome in _WORDLESS and not seen.protocol and not self._faults("tls"):
+            # A plain listener reads the ClientHello as a length and closes, and so does a gateway without a broker.
             plain = await greet_plainly(address, port, patience)
             if plain.outcome in ("ok", "controller"):
                 return TlsHandshake("not-tls", detail=seen.detail, plain=True)
