@@ -2,7 +2,7 @@
 
     172.10.1.40:9093          one endpoint
     172.10.1.40:9090-9100     every port of a range
-    10.9.0.0/28:9092          every host of a network, without its own and its broadcast address
+    10.9.0.0/28:9092          every address of a network
     [fd00::1]:9092-9094       IPv6 in brackets, networks too: [fd00::/124]:9092
 
 Entries are separated by `,`. They are counted before they are listed. A network with too many addresses is an error, so
