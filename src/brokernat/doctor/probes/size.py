@@ -32,6 +32,7 @@ Open = Callable[[], AbstractAsyncContextManager["Channel | None"]]
 Direction = Literal["request", "answer"]
 
 LARGE, MEDIUM = 10_000, 2_000
+_OFFSET_FETCH = 9
 _NAME = b"brokernat-doctor"
 _OF_ANSWER = 16
 """Bytes of a partition in the answer; in the request it has 4."""
@@ -107,6 +108,6 @@ def _of_partitions(size: int) -> bytes:
 
 _REQUESTS: Mapping[Direction, tuple[int, int, Callable[[int], bytes]]] = {
     "request": (API_VERSIONS, 3, _with_unknown_tag),
-    "answer": (9, 1, _of_partitions),
+    "answer": (_OFFSET_FETCH, 1, _of_partitions),
 }
 """The request that is large, or has a large answer: api key, version, and its body by size."""
