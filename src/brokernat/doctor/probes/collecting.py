@@ -259,7 +259,7 @@ class _Dialling:
         try:
             advertised = target = Endpoint.parse(seen.endpoint)
             if self.address_map is not None and self.address_map.find(advertised) is not None:
-                target = self.address_map.translate(advertised).endpoint
+                target = self.address_map.translate(advertised, seen.node_id).endpoint
         except ConfigError:
             return None
         # First all at once: a listener that accepts no connection uses none of its node's connections.

@@ -7,10 +7,10 @@ from typing import cast
 import pytest
 from tests.support.endpoint_probes import probed
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint
 from brokernat.clients.tls import TlsSide
 from brokernat.doctor.credentials import ClientSide
-from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Identity
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, EndpointProbe, Identity, ListenerSeen
 from brokernat.doctor.probes.collecting import _Dialling
 from brokernat.doctor.probes.walk import Prober
 
@@ -82,3 +82,15 @@ def test_another_listener_is_probed_at_every_broker_where_it_may_be_needed(
     prober = cast("Prober", Outside())
     seen = asyncio.run(_Dialling(None, prober, prober).listeners([first], paths, {1, 2}))
     assert [each.endpoint for each in seen] == expected
+
+
+def test_a_listener_is_dialled_by_a_rule_with_the_id_of_its_node() -> None:
+    class Closed(_Prober):
+        async def touch(self, endpoint: Endpoint, tries: int = 1) -> EndpointProbe:
+            return probed(str(endpoint))
+
+    prober = cast("Prober", Closed())
+    dialling = _Dialling(AddressMap.parse("*.hq:9092 = gateway:{9000+id}"), prober, prober)
+    seen = asyncio.run(dialling._listener(ListenerSeen(2, "OUT", "kafka-2.hq:9092", None), "metadata"))
+    assert seen is not None
+    assert seen.endpoint == "gateway:9002"
