@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Network, IPv6Network
 
 from brokernat.doctor.checks.advice import (
     host_advice,
@@ -38,7 +37,7 @@ from brokernat.doctor.checks.registry import Need, check, error, finding, info, 
 from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import address, is_loopback, neighbours, network
+from brokernat.doctor.host_kinds import is_loopback, neighbours, network
 from brokernat.text import listed
 
 
@@ -256,14 +255,14 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     instead = reached_listeners(probed.evidence) if path is not None else ()
     opened = f"open {end} for this machine, as the endpoints that answer are"
     first = (opened, *instead) if any_reached_directly(probed.evidence) else (*instead, opened)
-    client = (*first, *([_REMOVE] if probed.removable else []))
-    if path is not None and path.rule:
-        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
-        return Remedy(client, (f"allow {end} in the firewall", forward))
+    client = (*first, _REMOVE) if probed.removable else first
+    allow = f"allow {end} in the firewall"
     if path is None:
-        return Remedy(client, (f"allow {end} in the firewall",))
-    other = port_of_another(probed.evidence, path)
-    return Remedy(client, (*other, f"allow {end} in the firewall"), known_line(probed.evidence, path))
+        return Remedy(client, (allow,))
+    if path.rule:
+        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
+        return Remedy(client, (allow, forward))
+    return Remedy(client, (*port_of_another(probed.evidence, path), allow), known_line(probed.evidence, path))
 
 
 def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
@@ -285,7 +284,7 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     own = {each.address for each in attempts}
     beside = _answering_beside(probed, own)
     on_host = [endpoint for endpoint, place in beside.items() if place in own]
-    shown = ", ".join((on_host or [*beside])[:_SHOWN])
+    shown = ", ".join((on_host or [*beside])[:3])
     seen, remedy = [f"{each.address}: no answer" for each in attempts], _to_open(probed)
     if on_host:
         message = "packets get no answer, and other endpoints of its host answer"
@@ -312,19 +311,15 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
 
 def _silent_network(probed: ProbedEndpoint) -> str | None:
     """The small network of this endpoint, if several nodes are in it, and nothing in it answers."""
-    (own, *_) = probed.probe.attempts
-    if address(own.address) is None:
-        return None
-    within = network(own.address, small=True)
+    own = probed.probe.attempts[0].address
     nodes = {
-        each.node for each in dialled_nodes(probed.evidence) if _is_in(next(iter(each.probe.addresses), ""), within)
+        each.node
+        for each in dialled_nodes(probed.evidence)
+        if any(neighbours(first, own, small=True) for first in each.probe.addresses[:1])
     }
-    met = [each for probe in every_probe(probed.evidence) for each in probe.attempts if _is_in(each.address, within)]
-    return str(within) if len(nodes) > 1 and not any(each.answered for each in met) else None
-
-
-def _is_in(place: str, within: IPv4Network | IPv6Network) -> bool:
-    return address(place) is not None and network(place, small=True) == within
+    attempts = (each for probe in every_probe(probed.evidence) for each in probe.attempts)
+    answered = any(each.answered and neighbours(each.address, own, small=True) for each in attempts)
+    return str(network(own, small=True)) if len(nodes) > 1 and not answered else None
 
 
 def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
@@ -339,6 +334,3 @@ def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
         if each.answered and other.endpoint != probed.probe.endpoint
         if any(neighbours(each.address, one, small=inside) for one in own)
     }
-
-
-_SHOWN = 3

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
-from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, nodes_of, probed_endpoints
+from brokernat.doctor.checks.places import (
+    ProbedEndpoint,
+    dialled_nodes,
+    nodes_of,
+    probed_endpoints,
+    works_for_clients,
+)
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
@@ -41,47 +48,48 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
     data after the TCP handshake, or a gateway accepts connections for a broker that does not answer.
     Remedy: check the broker's process and log, then gateways and firewalls on the path.
     """
-    silent = [(probed, _ended(probed.probe, "silent", "stalled")) for probed in probed_endpoints(evidence)]
-    certain = {stage for probed, stage in silent if stage is not None and probed.doubt is None}
+    silent = _ended(evidence, "silent", "stalled")
+    certain = {stage for probed, stage in silent if probed.doubt is None}
     for probed, stage in silent:
         # A peer that was silent when the time ran out may only be slow, unless other endpoints are certainly silent.
-        if stage is None or (probed.doubt is not None and stage not in certain):
+        if probed.doubt is not None and stage not in certain:
             continue
-        received = getattr(getattr(probed.probe, stage), "received", 0)
-        tried = probed.probe.tried(stage)
-        within = f" within {max(1, round(tried.largest))} s" if tried is not None else ""
-        message = (
-            f"its answer ends after {received} bytes" if received else f"{_REQUESTS[stage]} gets no answer{within}"
-        )
-        who = _the_node(probed, silent)
-        several = sum(other is not None for _, other in silent) > 1
-        end = "each of these endpoints" if several else probed.probe.endpoint
-        fix: tuple[str, ...] = (
-            f"check whether {who} hangs: its log, a thread dump (`jcmd PID Thread.print`), its disk",
-            f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
-            "check whether the listener has reached `max.connections` or `max.connection.creation.rate`, so that new "
-            "connections wait",
-        )
-        if elsewhere := probed.answering_listeners:
-            fix = (f"{probed.node} answers at {elsewhere[0]}, so look at this listener first", fix[-1], *fix[:-1])
-        if received:
-            fix = (
+        end = "each of these endpoints" if len(silent) > 1 else probed.probe.endpoint
+        if received := _received(probed.probe, stage):
+            message = f"its answer ends after {received} bytes"
+            fix = [
                 f"find the proxy, firewall, tunnel or VPN in front of {end} that holds back the rest of the answer",
                 f"check the MTU of the path: {_PING}",
-            )
+            ]
+        else:
+            tried = probed.probe.tried(stage)
+            within = f" within {max(1, round(tried.largest))} s" if tried is not None else ""
+            message = f"{_REQUESTS[stage]} gets no answer{within}"
+            fix = [
+                f"check whether {_the_node(probed, silent)} hangs: its log, a thread dump (`jcmd PID Thread.print`), "
+                "its disk",
+                f"check whether a firewall or a gateway in front of {end} drops data after the handshake",
+            ]
+            waits = "check whether the listener has reached `max.connections` or `max.connection.creation.rate`, so "
+            waits += "that new connections wait"
+            if elsewhere := probed.answering_listeners:
+                fix = [f"{probed.node} answers at {elsewhere[0]}, so look at this listener first", waits, *fix]
+            else:
+                fix.append(waits)
         if stage == "tls":
             # The certificates are the first large answer.
-            fix += (f"check the MTU of the path if only large packets are lost: {_PING}",)
+            fix.append(f"check the MTU of the path if only large packets are lost: {_PING}")
         seen = _tries(probed, stage)
         if stage in ("tls", "versions") and probed.probe.tls is not None and evidence.own_chain > _ONE_PACKET:
             # In TLS 1.3 the client's handshake ends before the broker has its certificate.
             seen.append(f"the client's certificates have {evidence.own_chain} bytes: its first large packets")
             lost = "if the listener requires client certificates, this client's may be lost on the path: check its MTU"
-            fix = (f"{lost} ({_PING})", *fix)
-        again = f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`"
-        client = [] if (evidence.timeout or 0) >= _ENOUGH else [again]
+            fix.insert(0, f"{lost} ({_PING})")
+        client = []
         if all(map(is_loopback, probed.probe.addresses)):
-            client.insert(0, f"if a tunnel or a forward listens at {end} of this machine: open it again")
+            client.append(f"if a tunnel or a forward listens at {end} of this machine: open it again")
+        if (evidence.timeout or 0) < _ENOUGH:
+            client.append(f"if it may only be slow, run the doctor again with more time: `--timeout {_ENOUGH}`")
         yield finding(probed.severity, probed, message, seen, client=client, broker=fix, rules=probed.proven_elsewhere)
 
 
@@ -95,27 +103,24 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     blocks Kafka; or the listener expects TLS.
     Remedy: check that the broker behind the gateway runs and that the gateway reaches it.
     """
-    ended = [(probed, _ended(probed.probe, "closed", "reset")) for probed in probed_endpoints(evidence)]
+    ended = _ended(evidence, "closed", "reset")
     for probed, stage in ended:
-        if stage is None or stage == "sasl" or (stage == "metadata" and probed.probe.may_require_login):
+        if stage == "sasl" or (stage == "metadata" and probed.probe.may_require_login):
             # Kafka closes the connection after a failed login: BN404.
             continue
-        fix: tuple[str, ...] = (
+        fix = [
             f"if a gateway or a load balancer listens there: check that {_the_node(probed, ended)} runs, that the "
             "gateway reaches it, that it allows enough connections, and that it neither sends nor expects a PROXY "
             "protocol header, which Kafka does not know",
             "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
-        )
+        ]
         if all(map(is_loopback, probed.probe.addresses)):
-            tunnel = (
-                f"if a tunnel or a forward listens at {probed.probe.endpoint} of this machine: check where its far "
-            )
-            tunnel += "end leads, and that the SSH server allows it (`PermitOpen`, `AllowTcpForwarding`)"
-            fix = (tunnel, *fix)
+            tunnel = f"if a tunnel or a forward listens at {probed.probe.endpoint} of this machine: check where its far"
+            fix.insert(0, f"{tunnel} end leads, and that the SSH server allows it (`PermitOpen`, `AllowTcpForwarding`)")
         if stage == "tls" and (by_name := probed.chosen_by_name):
-            fix = (by_name,)
+            fix = [by_name]
         elif probed.others_past(stage):
-            fix += ("if a firewall inspects the traffic: compare its rules for this endpoint and for the others",)
+            fix.append("if a firewall inspects the traffic: compare its rules for this endpoint and for the others")
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
         if stage == "tls" and address(probed.probe.name) is not None:
             selects = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
@@ -134,15 +139,13 @@ def cut(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: a middlebox ends connections after some bytes, a proxy has a limit, or the broker was killed.
     Remedy: check the proxies, inspecting firewalls and VPNs between this machine and the broker.
     """
-    for probed in probed_endpoints(evidence):
-        stage = _ended(probed.probe, "cut")
-        if stage is not None:
-            received = getattr(getattr(probed.probe, stage), "received", 0)
-            message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
-            end = probed.probe.endpoint
-            fix = f"find the proxy, firewall or VPN in front of {end}, and let it pass the connection unchanged"
-            seen, rules = _tries(probed, stage), probed.proven_elsewhere
-            yield finding(probed.severity, probed, message, seen, broker=fix, rules=rules)
+    for probed, stage in _ended(evidence, "cut"):
+        received = _received(probed.probe, stage)
+        message = f"the connection ends after {received} bytes of the answer" if received else "the answer is cut"
+        end = probed.probe.endpoint
+        fix = f"find the proxy, firewall or VPN in front of {end}, and let it pass the connection unchanged"
+        seen, rules = _tries(probed, stage), probed.proven_elsewhere
+        yield finding(probed.severity, probed, message, seen, broker=fix, rules=rules)
 
 
 @check("BN312", explains=("BN309",))
@@ -183,9 +186,10 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
         if others:
             seen.append(f"large messages get through at {nodes_of(others)}")
         what = " and ".join(f"{direction}s" for direction in dict.fromkeys(each.direction for each in failed))
+        lost = "cut" if smallest.outcome in ("cut", "closed", "reset") else "lost"
         yield error(
             probed,
-            f"{what} from {smallest.size} bytes on are {'cut' if smallest.outcome in _CUT else 'lost'}",
+            f"{what} from {smallest.size} bytes on are {lost}",
             seen,
             client=mtu,
             broker=clamp,
@@ -215,32 +219,28 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
             for each in probed.probe.attempts
             if 0 < each.failed < each.made
         ]
+        end = probed.probe.endpoint
         if lossy := _lost_like_others(probed):
             message = f"no try got an answer, and at {lossy} only some did"
             yield finding(probed.severity, probed, message, seen, broker=_LIMITED, confidence=Confidence.LIKELY)
+        elif not works_for_clients(probed):
             continue
-        if not (probed.failure is None or probed.failure.doubt):
-            continue
-        if probed.probe.endpoint in evidence.crowded:
+        elif end in evidence.crowded:
             message = "it accepts no connection while those to other endpoints are open, as a client has them"
             yield error(probed, message, seen, broker=_LIMITED, explains=False)
-            continue
-        if not seen:
-            continue
-        if probed.probe.endpoint in evidence.one_at_a_time:
+        elif seen and end in evidence.one_at_a_time:
             message = "it accepts only one connection at a time from this machine"
             limit = "raise the limit (`max.connections.per.ip` of the broker, `limit_conn` of nginx, a firewall)"
             more = f"{limit}: a consumer in a group has two connections to its coordinator"
             yield warning(probed, message, seen, broker=more, explains=False)
-            continue
-        if any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
+        elif any(each.made >= _MANY and each.failed >= _MOST_OF * each.made for each in mixed):
             message = f"hardly any try works ({seen[0]})"
             more = "check that the program there accepts more than one connection (`socat` needs `fork`)"
             fix = (f"{more}, and how many it allows", "check whether it restarts again and again")
-            dialled = any(each.probe.endpoint == probed.probe.endpoint for each in dialled_nodes(evidence))
+            dialled = any(each.probe.endpoint == end for each in dialled_nodes(evidence))
             severity = Severity.ERROR if dialled else probed.severity
             yield finding(severity, probed, message, seen, broker=fix, explains=False)
-        else:
+        elif seen:
             message = "some tries failed, a later one worked"
             lost = "check whether the path loses packets or limits connections"
             if any("refused" in each.faults for each in mixed):
@@ -263,10 +263,9 @@ def _lost_like_others(probed: ProbedEndpoint) -> str:
         if each.probe.endpoint in probed.evidence.crowded
         or any("timeout" in one.faults for one in _now_and_then(each.probe) if one.stage == "connect")
     ]
-    return ", ".join(dict.fromkeys(others[:_FEW]))
+    return ", ".join(dict.fromkeys(others[:3]))
 
 
-_FEW = 3
 _LIMITED = (
     "find what limits the connections of this machine, or their rate (a firewall, a NAT, a proxy): a client needs one "
     "to each broker, and another one",
@@ -279,10 +278,10 @@ def _now_and_then(probe: EndpointProbe) -> list[Tries]:
     for which the first tries did not wait long enough.
     """
     dead = sum(each.failed for each in probe.attempts if each.failed == each.made)
-    counted = [
+    counted = (
         replace(each, failed=each.failed - dead, made=each.made - dead) if each.stage == "connect" else each
         for each in probe.tries
-    ]
+    )
     return [
         each
         for each in counted
@@ -301,23 +300,34 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: set the client's `request.timeout.ms` and `socket.connection.setup.timeout.ms` above these times.
     """
     for probed in probed_endpoints(evidence):
-        took = [(each.largest, each.median, each.stage) for each in probed.probe.tries if each.failed < each.made]
-        longest = max(took, default=(0.0, 0.0, ""))
-        if longest[0] < _NOTICED or (probed.failure is not None and not probed.failure.doubt):
+        tries = [each for each in probed.probe.tries if each.failed < each.made and each.largest >= _NOTICED]
+        if not tries or not works_for_clients(probed):
             continue
-        severity = Severity.WARNING if longest[1] >= _SLOW else Severity.INFO
-        message, fix = f"slow: {longest[2]} takes {longest[0]:.1f} s", "set the clients' timeouts above this time"
-        others = (each for each in took if each[2] != "resolve")
-        if longest[2] == "resolve" and max(others, default=(0.0,))[0] < _NOTICED:
-            message = f"slow: the name servers of this machine take {longest[0]:.1f} s for `{probed.host}`"
+        longest = max(tries, key=attrgetter("largest", "median", "stage"))
+        severity = Severity.WARNING if longest.median >= _SLOW else Severity.INFO
+        message, fix = (
+            f"slow: {longest.stage} takes {longest.largest:.1f} s",
+            "set the clients' timeouts above this time",
+        )
+        if all(each.stage == "resolve" for each in tries):
+            message = f"slow: the name servers of this machine take {longest.largest:.1f} s for `{probed.host}`"
             fix = "find the slow name server of /etc/resolv.conf: each is queried in turn, for IPv4 and for IPv6"
         yield finding(severity, probed, message, client=fix, explains=False)
 
 
-def _ended(probe: EndpointProbe, *faults: str) -> Stage | None:
-    """The stage that ends with one of these faults."""
-    stage = probe.stopped
-    return stage if stage in _REQUESTS and getattr(probe, stage).outcome in faults else None
+def _ended(evidence: Evidence, *faults: str) -> list[tuple[ProbedEndpoint, Stage]]:
+    """The endpoints at which a request ends with one of these faults, each with its stage."""
+    stopped = ((probed, probed.probe.stopped) for probed in probed_endpoints(evidence))
+    return [
+        (probed, stage)
+        for probed, stage in stopped
+        if stage in _REQUESTS and getattr(probed.probe, stage).outcome in faults
+    ]
+
+
+def _received(probe: EndpointProbe, stage: Stage) -> int:
+    """The received bytes of the answer of a stage that counts them."""
+    return getattr(getattr(probe, stage), "received", 0)
 
 
 def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
@@ -329,12 +339,7 @@ def _tries(probed: ProbedEndpoint, stage: Stage) -> list[str]:
     return seen
 
 
-def _the_node(probed: ProbedEndpoint, alike: Sequence[tuple[ProbedEndpoint, Stage | None]]) -> str:
+def _the_node(probed: ProbedEndpoint, alike: Sequence[tuple[ProbedEndpoint, Stage]]) -> str:
     """The node, or one name for all if several nodes fail alike: equal advice is printed once."""
-    nodes = {each.node for each, stage in alike if stage is not None and each.path is not None}
-    return _EACH if probed.path is not None and len(nodes) > 1 else probed.node
-
-
-_EACH = "each of these nodes"
-
-_CUT = ("cut", "closed", "reset")
+    nodes = {each.node for each, _ in alike if each.path is not None}
+    return "each of these nodes" if probed.path is not None and len(nodes) > 1 else probed.node
