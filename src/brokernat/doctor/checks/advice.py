@@ -13,9 +13,7 @@ from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Eviden
 from brokernat.doctor.host_kinds import address, inside_name, is_link_local, is_loopback, neighbours, network
 from brokernat.text import listed
 
-_FEW, _FEW_LISTENERS = 3, 2
-_FEWEST = 2
-"""So many other nodes show what is usual."""
+_FEW = 3
 
 
 def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
@@ -54,7 +52,7 @@ def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
     if path.rule or not (inside or address(host)):
         return None
     others = [other.broker.host for other in evidence.paths if other is not path]
-    if len(others) < _FEWEST or any(map(address, others)) or (inside and any(map(inside_name, others))):
+    if len(others) < 2 or any(map(address, others)) or (inside and any(map(inside_name, others))):
         return None
     odd = f"`{host}`, which only its own network knows" if inside else f"the address {host}"
     correct = "correct its `advertised.listeners`; if a proxy gives these names, it lacks this node"
@@ -100,18 +98,14 @@ def forward_advice(evidence: Evidence) -> Iterator[str]:
     local = [probe for probe in evidence.bootstraps if probe.answers and is_loopback(probe.endpoint.rpartition(":")[0])]
     if local and len(proven_lines(evidence)) < len(evidence.paths):
         ends = ", ".join(probe.endpoint for probe in local[:_FEW])
+        nodes = sorted({probe.node_id for probe in local if probe.node_id is not None})
+        led = f"node {', '.join(map(str, nodes))}" if nodes else "its own node"
         opened = "`brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` opens them"
-        yield f"{ends} on this machine leads to {_led(local)} only: each node needs a forward of its own ({opened})"
+        yield f"{ends} on this machine leads to {led} only: each node needs a forward of its own ({opened})"
 
 
-def _led(probes: Sequence[EndpointProbe]) -> str:
-    nodes = sorted({probe.node_id for probe in probes if probe.node_id is not None})
-    return f"node {', '.join(map(str, nodes))}" if nodes else "its own node"
-
-
-def dropped_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+def dropped_advice(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """Advice if no address of an endpoint sends any answer."""
-    attempts = probe.attempts if probe is not None else ()
     if not attempts or any(each.outcome != "timeout" or is_link_local(each.address) for each in attempts):
         return ()
     return ("if this machine is meant to reach the advertised endpoints: have the firewalls on the path allow it",)
@@ -137,15 +131,13 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
         if name not in entered and every <= {each.node_id for each in ends}
     }
     names = [name for name in found if name not in inner] or [*found]
+    # The brokers' own listener may be closed to clients one day.
+    of_brokers = "; it is the brokers' own (`inter.broker.listener.name`), so ask whether clients may use it"
     return tuple(
         f"bootstrap at {','.join(each.endpoint for each in found[name][:_FEW])}: listener {name} works from here, and "
-        f"no map is needed{_OF_BROKERS if name in inner else ''}"
-        for name in names[:_FEW_LISTENERS]
+        f"no map is needed{of_brokers if name in inner else ''}"
+        for name in names[:2]
     )
-
-
-# It may be closed to clients one day.
-_OF_BROKERS = "; it is the brokers' own (`inter.broker.listener.name`), so ask whether clients may use it"
 
 
 @once
@@ -160,33 +152,33 @@ def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
 
 def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     """Whether every broker answers at its own endpoint."""
-    probes = [each.probe for each in ends if each.probe is not None and each.probe.answers]
-    brokers = {broker for probe in probes for broker in probe.brokers or ()}
-    met = [(each.node_id, each.probe.node_id) for each in ends if each.probe]
-    return all(node_id in (None, expected) for expected, node_id in met) and (
-        len(ends) == len(probes) == len({each.endpoint for each in ends})
-        and {each.endpoint for each in brokers} <= {each.endpoint for each in ends}
-        and all(probe.cluster_id == cluster for probe in probes)
+    own = {each.endpoint for each in ends}
+    return len(own) == len(ends) and all(
+        each.probe is not None
+        and each.probe.answers
+        and each.probe.cluster_id == cluster
+        and each.probe.node_id in (None, each.node_id)
+        and own.issuperset(broker.endpoint for broker in each.probe.brokers or ())
+        for each in ends
     )
 
 
 def route_advice(
-    evidence: Evidence, probe: EndpointProbe | None, *, this_machine_only: bool = False
+    evidence: Evidence, attempts: Sequence[Attempt], *, this_machine_only: bool = False
 ) -> tuple[str, ...]:
     """Advice if this machine or a router has no route; addresses of one network share a line.
 
     Args:
         this_machine_only: only if this machine may lack IPv6, or has an address in the brokers' network.
     """
-    lost = [] if probe is None else [each for each in probe.attempts if _unrouted(each)]
+    lost = [*filter(_unrouted, attempts)]
     if this_machine_only:
         lost = [each for each in lost if each.without_ipv6 or (not each.icmp and own_address(evidence, each))]
     return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
 
 
-def host_advice(probe: EndpointProbe | None) -> tuple[str, ...]:
+def host_advice(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """The brokers' side if the last router reports that the host does not answer."""
-    attempts = probe.attempts if probe is not None else ()
     return tuple(f"check that the host {each.address} is up" for each in attempts if each.icmp == "host-unreachable")
 
 
@@ -222,10 +214,6 @@ def _route_line(evidence: Evidence, lost: Attempt) -> str:
     return f"check {command}: {'this machine may have no IPv6' if ':' in lost.address else missing}, or {off}"
 
 
-def _attempts(evidence: Evidence) -> Iterator[Attempt]:
-    return (each for probe in evidence.probes for each in probe.attempts)
-
-
 def _way(lost: Attempt) -> tuple[object, str, str]:
     """What addresses without a route have in common: the network, the ICMP type, the reporting router."""
     return _network(lost.address), lost.icmp, lost.reported_by
@@ -239,7 +227,7 @@ def _network(place: str) -> object:
 def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], list[str]]:
     """The addresses without a route, by `_way`."""
     found: dict[tuple[object, str, str], dict[str, None]] = {}
-    for each in filter(_unrouted, _attempts(evidence)):
+    for each in (each for probe in evidence.probes for each in probe.attempts if _unrouted(each)):
         found.setdefault(_way(each), {})[each.address] = None
     return {key: [*addresses] for key, addresses in found.items()}
 

@@ -92,7 +92,8 @@ def _one_device(probed: ProbedEndpoint) -> str | None:
         for each in dialled_nodes(probed.evidence)
         if each.path.rule is None and each.probe.protocol == probed.probe.protocol
     ]
-    if len({each.probe.addresses for each in alike}) < _SEVERAL or probed.is_behind_gateway:
+    # So many addresses with the same foreign protocol show one device in front of them.
+    if len({each.probe.addresses for each in alike}) < 2 or probed.is_behind_gateway:
         return None
     ends = listed([each.probe.endpoint for each in alike])
     return f"a proxy or a firewall on the path may answer in place of these hosts: have it let {ends} through"
@@ -111,21 +112,21 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         if probed.probe.speaks == "controller":
-            remedy = Remedy(("use the port of a listener that is not in `controller.listener.names`",))
             message = "a KRaft controller answers, which serves brokers but no clients"
             seen = ("its ApiVersions response has BrokerRegistration and no Metadata",)
-            remedy = remedy if probed.path is None else mended_here(probed)
+            other_port = Remedy(("use the port of a listener that is not in `controller.listener.names`",))
+            remedy = other_port if probed.path is None else mended_here(probed)
             yield error(probed, message, seen, remedy=remedy, explains=[probed.failure, *_without_a_controller(probed)])
 
 
 def _without_a_controller(probed: ProbedEndpoint) -> list[Failure]:
     """The failures of bootstrap servers at the same port that refuse: brokers whose process has no controller."""
-    refused = [
+    return [
         each.failure
         for each in bootstrap_servers(probed.evidence)
-        if each.probe.port == probed.probe.port and {one.outcome for one in each.probe.attempts} == {"refused"}
+        if probed.path is None and each.failure is not None and each.probe.port == probed.probe.port
+        if {one.outcome for one in each.probe.attempts} == {"refused"}
     ]
-    return [each for each in refused if each is not None] if probed.path is None else []
 
 
 @check("BN315", explains=("BN401", "BN404", "BN407"))
@@ -147,14 +148,15 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
         if others := probed.others_past(stage):
             message = f"{what} at {probed.subject}, unlike at {nodes_of(others)}"
             seen = filter(None, (f"this client gets further at {nodes_of(others)}", probed.failure.detail))
-            remedy = mended_here(probed)
+            if what == _REJECTED:
+                remedy = _other_users(probed)
+            elif what in (_NO_CERTIFICATE, _OWN_CERTIFICATE):
+                remedy = _other_certificates(probed, what)
+            else:
+                remedy = mended_here(probed)
             if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
                 enabled = f"if it is that listener, add {evidence.mechanism} to its `sasl.enabled.mechanisms`"
                 remedy = replace(remedy, broker=(*remedy.broker, enabled))
-            if what == _REJECTED:
-                remedy = _other_users(probed)
-            if what in (_NO_CERTIFICATE, _OWN_CERTIFICATE):
-                remedy = _other_certificates(probed, what)
             yield error(probed, message, tuple(seen), remedy=remedy)
 
 
@@ -162,10 +164,8 @@ def _other_users(probed: ProbedEndpoint) -> Remedy:
     """The remedy for a node that rejects the login that the other nodes accept: it speaks the listener's protocol and
     mechanism, so it may be the right listener with other users.
     """
-    evidence, end = probed.evidence, probed.probe.endpoint
-    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
-    mechanism = (evidence.mechanism or "").lower()
-    setting = f"`listener.name.{name.lower() if name else 'LISTENER'}.{mechanism}.sasl.jaas.config`"
+    end, mechanism = probed.probe.endpoint, (probed.evidence.mechanism or "").lower()
+    setting = _listener_setting(probed.evidence, f"{mechanism}.sasl.jaas.config")
     users = f"compare the users of this listener on {probed.node} with those of the other nodes: {setting}"
     if mechanism.startswith("scram"):
         stored = "SCRAM users are stored in the cluster, so all its nodes have the same ones"
@@ -181,13 +181,16 @@ def _other_users(probed: ProbedEndpoint) -> Remedy:
 
 def _other_certificates(probed: ProbedEndpoint, what: str) -> Remedy:
     """The remedy for a node that alone requires a certificate of the client, or rejects the client's."""
-    evidence = probed.evidence
-    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
     key = "ssl.client.auth" if what == _NO_CERTIFICATE else "ssl.truststore.location"
-    setting = f"`listener.name.{name.lower() if name else 'LISTENER'}.{key}`"
-    compare = f"compare {setting} of {probed.node} with that of the other nodes"
-    forward = mended_here(probed) if probed.is_behind_gateway else Remedy()
-    return Remedy(forward.client, (compare, *forward.broker), forward.rules)
+    setting = _listener_setting(probed.evidence, key)
+    compare = Remedy(broker=(f"compare {setting} of {probed.node} with that of the other nodes",))
+    return compare.and_also([mended_here(probed)]) if probed.is_behind_gateway else compare
+
+
+def _listener_setting(evidence: Evidence, key: str) -> str:
+    """A broker's setting for the listener of the bootstrap servers."""
+    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
+    return f"`listener.name.{name.lower() if name else 'LISTENER'}.{key}`"
 
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
@@ -219,8 +222,6 @@ def _legible(first_bytes: str) -> str:
     return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
 
 
-_SEVERAL = 2
-"""So many addresses with the same foreign protocol show one device in front of them."""
 _REJECTED = "the login is rejected"
 _NO_CERTIFICATE = "a client certificate is required"
 _OWN_CERTIFICATE = "the client's certificate is rejected"

@@ -79,8 +79,8 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
 def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
     """The remedy for a bootstrap server that accepts no connection."""
     remove = (_REMOVE,) if probed.removable else ()
-    if routes := route_advice(probed.evidence, probed.probe):
-        return Remedy((*routes, *remove), host_advice(probed.probe))
+    if routes := route_advice(probed.evidence, probed.probe.attempts):
+        return Remedy((*routes, *remove), host_advice(probed.probe.attempts))
     if _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the broker, tunnel or forward there"
         return Remedy((start, "if another one is meant, correct the endpoint in `bootstrap_servers`", *remove))
@@ -202,7 +202,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 seen.append(f"{path.broker.endpoint} accepts connections from here")
                 fix.append(f"if {probed.node} answers at {path.broker.endpoint}, it needs no rule")
             forward = "check that the forward to this node exists and that the node runs"
-            routes, restart = route_advice(evidence, probed.probe), restart_advice(evidence, path)
+            routes, restart = route_advice(evidence, probed.probe.attempts), restart_advice(evidence, path)
             tested = advice_to_test(evidence, right)
             remedy = Remedy((*routes, *fix, *restart, *tested), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)

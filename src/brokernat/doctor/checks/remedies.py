@@ -114,33 +114,33 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     advertised endpoints, only the path to this one is faulty.
     """
     instead = reached_listeners(evidence)
+    attempts = path.probe.attempts if path.probe is not None else ()
     # A map that lacks the rule of a node is to be completed.
     if evidence.rules or not instead:
         rules = proven_line(evidence, path)
     else:
         rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
     if any_reached_directly(evidence):
+        unmapped = unmapped_advice(evidence, rules)
         if path.probe is not None and path.probe.dns_error:
             if odd := odd_host(evidence, path):
-                return Remedy((*instead, *unmapped_advice(evidence, rules)), (odd,), rules)
-            client = (*instead, _where_to_add(evidence, path), *unmapped_advice(evidence, rules))
+                return Remedy((*instead, *unmapped), (odd,), rules)
+            client = (*instead, _where_to_add(evidence, path), *unmapped)
             right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
-            return Remedy((record, *unmapped_advice(evidence, rules)), (), rules)
+            return Remedy((record, *unmapped), (), rules)
         if there := moved(evidence, path) or odd_host(evidence, path):
             opened = f"if {path.broker.endpoint} is right, open it for this machine"
-            return Remedy((*unmapped_advice(evidence, rules), *instead), (there, opened), rules)
-        routes, restart = route_advice(evidence, path.probe), restart_advice(evidence, path)
-        client = (*instead, *routes, *restart, *unmapped_advice(evidence, rules))
-        return Remedy(client, _node_advice(evidence, path), rules)
+            return Remedy((*unmapped, *instead), (there, opened), rules)
+        routes, restart = route_advice(evidence, attempts), restart_advice(evidence, path)
+        return Remedy((*instead, *routes, *restart, *unmapped), _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
-    routes = route_advice(evidence, path.probe, this_machine_only=bool(known_line(evidence, path)))
-    forwards = () if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
-    dropped = dropped_advice(path.probe)
+    routes = route_advice(evidence, attempts, this_machine_only=bool(known_line(evidence, path)))
+    forwards = (kind,) if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
     tested, turns = advice_to_test(evidence, rules), balancer_advice(evidence, rules)
-    client = (*instead, *routes, *([kind] if kind else ()), *forwards, *tested, *turns, *dropped)
+    client = (*instead, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
     own = port_of_another(evidence, path)
     if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
@@ -213,7 +213,7 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     if path.probe is not None and path.probe.connected:
         return ()
     if attempts and all(each.outcome == "unreachable" for each in attempts):
-        return host_advice(path.probe)
+        return host_advice(attempts)
     failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
     if failing > _FEW:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
