@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
+from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_by_id, nodes_of
 from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
@@ -138,11 +138,10 @@ def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> Remedy:
     return Remedy((own,), rules=(f"{held} = {server.probe.endpoint}",))
 
 
-_RENEW = ("renew the certificate",)
-_SOME_MIND = {
+_SOME_REJECT = {
     "expired": (
         "a certificate in the trust store is expired or not yet valid: Java accepts it, librdkafka and Python do not",
-        Remedy(("add the new certificate to the trust store once it is renewed",), _RENEW),
+        Remedy(("add the new certificate to the trust store once it is renewed",), ("renew the certificate",)),
     ),
     "untrusted": (
         "the trust store has an intermediate authority and not the root: Java accepts that, librdkafka and Python "
@@ -165,29 +164,28 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     intermediate certificate, or a device on the path ends TLS with its own certificate.
     Remedy: renew it, add its authority to the trust store, or configure the broker to send the whole chain.
     """
-    inspecting = _one_unknown_issuer(evidence)
     for probed, tls in handshakes(evidence):
         for objection in tls.objections:
-            if objection.outcome in _SOME_MIND:
-                message, remedy = _SOME_MIND[objection.outcome]
+            if objection.outcome in _SOME_REJECT:
+                message, remedy = _SOME_REJECT[objection.outcome]
                 yield warning(probed, message, (objection.detail,), remedy=remedy, explains=False)
-        if tls.outcome in _REFUSALS:
-            message, remedy = _REFUSALS[tls.outcome](tls, evidence.taken_at)
-            if remedy.broker == _RENEW and probed.path is not None and probed.others_past("tls"):
-                remedy = replace(remedy, broker=(f"renew the certificate of {probed.node}",))
-            if tls.outcome == "untrusted" and (others := probed.others_past("tls")):
-                message += f", unlike at {nodes_of(others)}"
-                end = probed.probe.endpoint
-                beside = f"if {probed.node} does not present it itself: find the proxy that answers at {end}"
-                remedy = Remedy(remedy.client, (*remedy.broker, beside))
-            elif inspecting is not None and tls.outcome == "untrusted":
-                asked = f"compare `{inspecting}` with the authority that the brokers' administrators expect"
-                proxy = f"{asked}: if it is another one, a proxy on the path inspects TLS, and must not do so here"
-                remedy = Remedy((*remedy.client, proxy), remedy.broker)
-            shown = [f"`{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}" for each in tls.chain]
-            yield error(probed, message, (tls.detail, *(f"presented: {each}" for each in shown)), remedy=remedy)
+        if tls.outcome == "expired":
+            message, remedy = _expired(probed, tls)
+        elif tls.outcome == "untrusted":
+            message, remedy = _untrusted(probed, tls)
+        elif tls.outcome == "unfit":
+            message = f"it cannot be used for a broker: {tls.detail}"
+            remedy = Remedy(broker=("issue a certificate for servers",))
+        else:
+            continue
+        shown = [
+            f"presented: `{each.subject}`, signed by `{each.issuer}`, {each.since} to {each.until}"
+            for each in tls.chain
+        ]
+        yield error(probed, message, (tls.detail, *shown), remedy=remedy)
 
 
+@once
 def _one_unknown_issuer(evidence: Evidence) -> str | None:
     """The authority that signed the certificates at all endpoints, if the client trusts none of them."""
     presented = [tls for _, tls in handshakes(evidence)]
@@ -197,13 +195,19 @@ def _one_unknown_issuer(evidence: Evidence) -> str | None:
     return issuers.pop() if unknown and not alone and len(issuers) == 1 else None
 
 
-def _expired(tls: TlsHandshake, now: str) -> tuple[str, Remedy]:
-    said, broker = "it is expired or not yet valid", _RENEW
-    over = [(number, each, word) for number, each in enumerate(tls.chain) if (word := _out_of_time(each, now))]
-    for number, each, word in over[:1]:
-        said = f"`{each.subject}`, which signed it, {word}" if number else f"it {word}"
-        broker = (f"renew `{each.subject}`, and present the new certificate",) if number else _RENEW
-    return said, Remedy(("check the clock of this machine",), broker)
+def _expired(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, Remedy]:
+    """The message and the remedy for the first certificate of the chain that is not valid now."""
+    message, renew = "it is expired or not yet valid", "renew the certificate"
+    if probed.path is not None and probed.others_past("tls"):
+        renew += f" of {probed.node}"
+    for each in tls.chain:
+        if word := _out_of_time(each, probed.evidence.taken_at):
+            message = f"it {word}"
+            if each is not tls.chain[0]:
+                message = f"`{each.subject}`, which signed it, {word}"
+                renew = f"renew `{each.subject}`, and present the new certificate"
+            break
+    return message, Remedy(("check the clock of this machine",), (renew,))
 
 
 def _out_of_time(shown: Presented, now: str) -> str | None:
@@ -213,42 +217,24 @@ def _out_of_time(shown: Presented, now: str) -> str | None:
     return f"is not valid before {shown.since[:10]}" if now < shown.since else None
 
 
-def _untrusted(tls: TlsHandshake, _: str) -> tuple[str, Remedy]:
-    last = tls.chain[-1] if tls.chain else None
-    if last is None or last.subject == last.issuer:
-        return "no authority in the client's trust store signed it", Remedy(
-            ("if it is the cluster's certificate: add its authority or the certificate itself to the trust store",),
-            ("have it signed by an authority that clients trust",),
-        )
-    return f"its authority `{last.issuer}` is not trusted by the client and not presented by the broker", Remedy(
-        (f"add `{last.issuer}` to the trust store, if it is the cluster's authority",),
-        (f"if clients trust the authority that signed `{last.issuer}`: add `{last.issuer}` to the key store's chain",),
-    )
-
-
-_REFUSALS: dict[str, Callable[[TlsHandshake, str], tuple[str, Remedy]]] = {
-    "expired": _expired,
-    "untrusted": _untrusted,
-    "unfit": lambda tls, _: (
-        f"it cannot be used for a broker: {tls.detail}",
-        Remedy(broker=("issue a certificate for servers",)),
-    ),
-}
-
-
-_ABOUT_THE_CLIENT = {
-    False: (
-        "the broker requires a client certificate",
-        Remedy(("give the client a key store: `ssl.keystore.location`",)),
-    ),
-    True: (
-        "the broker rejects the client certificate",
-        Remedy(
-            ("use a valid certificate that an authority in the brokers' trust store signed",),
-            ("add the authority of the client's certificate to the listener's `ssl.truststore.location`",),
-        ),
-    ),
-}
+def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, Remedy]:
+    """The message and the remedy for a chain that no authority in the trust store signed."""
+    message = "no authority in the client's trust store signed it"
+    client = ["if it is the cluster's certificate: add its authority or the certificate itself to the trust store"]
+    broker = ["have it signed by an authority that clients trust"]
+    if tls.chain and tls.chain[-1].subject != tls.chain[-1].issuer:
+        signer = f"`{tls.chain[-1].issuer}`"
+        message = f"its authority {signer} is not trusted by the client and not presented by the broker"
+        client = [f"add {signer} to the trust store, if it is the cluster's authority"]
+        broker = [f"if clients trust the authority that signed {signer}: add {signer} to the key store's chain"]
+    if others := probed.others_past("tls"):
+        message += f", unlike at {nodes_of(others)}"
+        end = probed.probe.endpoint
+        broker.append(f"if {probed.node} does not present it itself: find the proxy that answers at {end}")
+    elif inspecting := _one_unknown_issuer(probed.evidence):
+        asked = f"compare `{inspecting}` with the authority that the brokers' administrators expect"
+        client.append(f"{asked}: if it is another one, a proxy on the path inspects TLS, and must not do so here")
+    return message, Remedy(tuple(client), tuple(broker))
 
 
 @check("BN405")
@@ -263,7 +249,13 @@ def client_certificate(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed, tls in handshakes(evidence):
         if tls.outcome == "client-certificate":
-            message, remedy = _ABOUT_THE_CLIENT[tls.showed]
+            message = "the broker requires a client certificate"
+            remedy = Remedy(("give the client a key store: `ssl.keystore.location`",))
+            if tls.showed:
+                message = "the broker rejects the client certificate"
+                valid = "use a valid certificate that an authority in the brokers' trust store signed"
+                add = "add the authority of the client's certificate to the listener's `ssl.truststore.location`"
+                remedy = Remedy((valid,), (add,))
             for shown in tls.chain:
                 if word := _out_of_time(shown, evidence.taken_at):
                     message = f"the broker rejects the client certificate: `{shown.subject}` {word}"

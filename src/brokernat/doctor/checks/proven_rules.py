@@ -14,12 +14,6 @@ from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.host_kinds import address, dialable, network
 
 _TO_FILL_IN = "HOST:PORT that can be dialled from here"
-_DISCOVER = (
-    "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
-    "the ports of a gateway"
-)
-_FEW = 3
-_UNMAPPED = "with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints"
 
 
 @once
@@ -72,14 +66,6 @@ def _pattern(evidence: Evidence) -> _Pattern | None:
         return _Pattern(*found, None)
     advertised = {path.broker.port for path in evidence.paths}
     return _Pattern(*found, ports.pop()) if len(ports) == 1 and advertised == {one for one, _ in ports} else None
-
-
-def one_rule(evidence: Evidence) -> str | None:
-    """One rule for all nodes that every proven line follows, if there are nodes without one: a host for the one host
-    that all advertise, or a network for their network. It is not tested at these nodes.
-    """
-    pattern = _pattern(evidence)
-    return pattern.rule if pattern is not None and pattern.ports is None else None
 
 
 def shifted_port(evidence: Evidence) -> tuple[int, int] | None:
@@ -146,12 +132,16 @@ def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
 
 
 def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
-    """The line for one node, if the evidence proves it or it follows from the proven ones."""
-    if one := one_rule(evidence):
-        return (one,)
+    """The line for one node, if the evidence proves it or it follows from the proven ones.
+
+    One rule for all nodes comes first: a host for the one host that all advertise, or a network for their network. It
+    is not tested at the nodes without a proven rule.
+    """
+    pattern = _pattern(evidence)
+    if pattern is not None and pattern.rule and pattern.ports is None:
+        return (pattern.rule,)
     if line := known_line(evidence, path):
         return line
-    pattern = _pattern(evidence)
     if pattern is None or pattern.ports is None:
         return ()
     return (f"{path.broker.endpoint} = {bracketed(pattern.host(path.broker.host))}:{pattern.ports[1]}",)
@@ -159,7 +149,8 @@ def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
 
 def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
     """The command that finds what a line leaves to fill in."""
-    return (_DISCOVER,) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
+    discover = "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules"
+    return (f"{discover}, such as the ports of a gateway",) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
 
 
 def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
@@ -168,7 +159,7 @@ def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
     if not any(line in derived for line in rules):
         return ()
     ends = ", ".join(_sides(line)[0] for line in proven_lines(evidence))
-    tested = ", ".join(derived if len(derived) <= _FEW else derived[:1])
+    tested = ", ".join(derived if len(derived) <= 3 else derived[:1])
     what = "the rule, which is" if len(derived) == 1 else "the rules, which are"
     return (f"test {what} proven at {ends} only: `brokernat doctor --map '{tested}'`",)
 
@@ -201,5 +192,6 @@ def any_reached_directly(evidence: Evidence) -> bool:
 
 def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
     """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
-    first_map = bool(rules) and not evidence.rules
-    return (_UNMAPPED,) if first_map and any_reached_directly(evidence) else ()
+    if not rules or evidence.rules or not any_reached_directly(evidence):
+        return ()
+    return ("with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints",)
