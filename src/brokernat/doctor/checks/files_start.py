@@ -21,18 +21,22 @@ from brokernat.doctor.finding import CheckFinding, Confidence, Severity
 from brokernat.doctor.host_kinds import address
 
 _PROTOCOL_MAP = "listener.security.protocol.map"
+_CONTROLLERS = "controller.listener.names"
+_INTER_BROKER, _INTER_BROKER_PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
+_LISTENER = "`NAME://host:port`"
 _FORMS = {
+    "listeners": _LISTENER,
+    "advertised.listeners": _LISTENER,
     _PROTOCOL_MAP: f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
     "process.roles": "`broker`, `controller` or `broker,controller`",
 }
-_LISTENER = "`NAME://host:port`"
-_LISTS = {
+# The releases that refuse an extra comma in a list of names or listeners do not support ZooKeeper.
+_COMMAS_IN_KRAFT = {
     "listeners": "Kafka 4.3 refuses to start, older releases ignore it",
     "advertised.listeners": "Kafka 4.3 refuses to start, older releases ignore it",
-    "controller.listener.names": "Kafka 4.3 refuses to start, older releases ignore it at the end",
-    _PROTOCOL_MAP: "Kafka refuses to start",
-    "process.roles": "Kafka refuses to start",
+    _CONTROLLERS: "Kafka 4.3 refuses to start, older releases ignore it at the end",
 }
+_COMMAS = {**_COMMAS_IN_KRAFT, _PROTOCOL_MAP: "Kafka refuses to start", "process.roles": "Kafka refuses to start"}
 
 
 @check("BN811", Need.FILES, explains=("BN814", "BN815", "BN819", "BN822", "BN823"))
@@ -47,17 +51,16 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker in all_listeners(evidence):
         for setting, entry in broker.unreadable:
-            fix = f"in `{setting}` write {_FORMS.get(setting, _LISTENER)}"
+            fix = f"in `{setting}` write {_FORMS[setting]}"
             yield error(broker.name, f"Kafka cannot read `{entry}` in `{setting}`", broker=fix)
-        for setting, releases in _LISTS.items():
+        for setting, releases in _COMMAS.items():
             value = broker.settings.get(setting, "")
             # Kafka drops empty entries at the end of the map (`String.split`).
             entries = (value.rstrip(",") if setting == _PROTOCOL_MAP else value).split(",")
             if value and not all(entry.strip() for entry in entries):
                 message = f"`{setting}` has an extra comma: {releases}"
-                # The releases that refuse it in a list of names or listeners do not support ZooKeeper.
-                stops = broker.is_kraft or setting in (_PROTOCOL_MAP, "process.roles")
-                severity = Severity.ERROR if stops else Severity.WARNING
+                ignored = setting in _COMMAS_IN_KRAFT and not broker.is_kraft
+                severity = Severity.WARNING if ignored else Severity.ERROR
                 fix = f"remove the extra comma from `{setting}`"
                 yield finding(severity, broker.name, message, (value,), broker=fix)
         if not broker.listeners and not broker.unreadable:
@@ -108,16 +111,13 @@ def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
             # BN812 reports two listeners of one name.
             if len({each.name for each in found}) > 1:
                 versions = [place.version for each in found if (place := address(each.host)) is not None]
-                both_families = len(found) == 2 and sorted(versions) == [4, 6]
-                message = f"{' and '.join(each.name for each in found)} are bound to one port, {port}"
-                message += ": Kafka before 3.6 refuses to start" if both_families else ": Kafka refuses to start"
-                yield finding(
-                    Severity.INFO if both_families else Severity.ERROR,
-                    broker.name,
-                    message,
-                    tuple(map(str, found)),
-                    broker=f"bind {' and '.join(each.name for each in found[1:])} to another port",
-                )
+                severity, releases = Severity.ERROR, "Kafka"
+                if len(found) == 2 and sorted(versions) == [4, 6]:
+                    severity, releases = Severity.INFO, "Kafka before 3.6"
+                names = [each.name for each in found]
+                message = f"{' and '.join(names)} are bound to one port, {port}: {releases} refuses to start"
+                fix = f"bind {' and '.join(names[1:])} to another port"
+                yield finding(severity, broker.name, message, tuple(map(str, found)), broker=fix)
 
 
 @check("BN814", Need.FILES)
@@ -227,9 +227,6 @@ def wildcard_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, f"advertises {each}{default}", broker=fix)
 
 
-_NAME, _PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
-
-
 @check("BN819", Need.FILES)
 def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The inter-broker listener is not advertised.
@@ -243,14 +240,15 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker in serving(evidence):
         names = list(dict.fromkeys(each.name for each in broker.advertised))
-        chosen = [name for name in (_NAME, _PROTOCOL) if name in broker.settings]
+        chosen = [setting for setting in (_INTER_BROKER, _INTER_BROKER_PROTOCOL) if setting in broker.settings]
         if len(chosen) == 2:
-            message = f"`{_NAME}` and `{_PROTOCOL}` are both set, which Kafka rejects"
-            yield error(broker.name, message, broker=f"keep `{_NAME}`, remove `{_PROTOCOL}`")
+            message = f"`{_INTER_BROKER}` and `{_INTER_BROKER_PROTOCOL}` are both set, which Kafka rejects"
+            yield error(broker.name, message, broker=f"keep `{_INTER_BROKER}`, remove `{_INTER_BROKER_PROTOCOL}`")
         elif broker.inter_broker not in names:
-            because = f"`{chosen[0]}`" if chosen else f"`{_NAME}` is not set, which means PLAINTEXT"
+            because = f"`{chosen[0]}`" if chosen else f"`{_INTER_BROKER}` is not set, which means PLAINTEXT"
             message = f"the inter-broker listener {broker.inter_broker} is not advertised ({because})"
-            yield error(broker.name, message, broker=(f"set `{_NAME}` to one of: {', '.join(names)}",) if names else ())
+            fix = (f"set `{_INTER_BROKER}` to one of: {', '.join(names)}",) if names else ()
+            yield error(broker.name, message, broker=fix)
 
 
 @check("BN820", Need.FILES, explains=("BN821",))
@@ -271,9 +269,6 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(f"node {node_id}", f"{len(files)} files have this id", tuple(files), broker=fix)
 
 
-_NAMES = "controller.listener.names"
-
-
 @check("BN823", Need.FILES, explains=("BN814", "BN816"))
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The controllers' listener is wrong.
@@ -289,8 +284,8 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         if broker.is_kraft:
             yield from _kraft(broker)
         elif broker.controllers:
-            message = f"`{_NAMES}` without `process.roles`: a broker in ZooKeeper mode rejects it"
-            fix = f"set `process.roles`, or remove `{_NAMES}` (only a migration to KRaft needs it)"
+            message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
+            fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
             yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
@@ -301,11 +296,13 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
     others = [each.name for each in broker.of_clients()]
     advertised = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
     if not broker.controllers:
-        fix = f"set `{_NAMES}` to the name of the quorum's listener"
-        yield error(broker.name, f"`{_NAMES}` is not set", broker=fix)
+        fix = f"set `{_CONTROLLERS}` to the name of the quorum's listener"
+        yield error(broker.name, f"`{_CONTROLLERS}` is not set", broker=fix)
     elif "controller" in broker.roles and absent:
         fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
-        yield error(broker.name, f"`{_NAMES}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix)
+        yield error(
+            broker.name, f"`{_CONTROLLERS}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix
+        )
     elif "controller" not in broker.roles and present:
         fix = f"remove {', '.join(present)} from `listeners`: only nodes with the controller role bind it"
         yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)

@@ -178,7 +178,9 @@ def finding(
     """
     if isinstance(explains, bool):
         explains = (subject.failure,) if explains and isinstance(subject, Place) else ()
-    remedy = remedy or Remedy(*map(_lines, (client, broker, rules)))
+    if remedy is None:
+        sides = ((side,) if isinstance(side, str) else tuple(side) for side in (client, broker, rules))
+        remedy = Remedy(*sides)
     return CheckFinding(
         code,
         message,
@@ -191,10 +193,6 @@ def finding(
         explains=tuple(each for each in explains if each is not None),
         follows=tuple(each for each in follows if each is not None),
     )
-
-
-def _lines(text: str | Sequence[str]) -> tuple[str, ...]:
-    return (text,) if isinstance(text, str) else tuple(text)
 
 
 error = partial(finding, Severity.ERROR)

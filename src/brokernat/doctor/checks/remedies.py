@@ -46,8 +46,8 @@ def mended_here(probed: ProbedEndpoint) -> Remedy:
     if probed.path is None:
         return Remedy((f"remove {server_of(probed.probe)} from the bootstrap servers, or correct its host and port",))
     end, rule, right = probed.probe.endpoint, probed.path.rule, probed.proven_elsewhere
-    forward = f"check where the forward at {end} leads: it must lead to {probed.node}, on the same listener as at the"
-    forward += " other nodes"
+    must = f"it must lead to {probed.node}, on the same listener as at the other nodes"
+    forward = f"check where the forward at {end} leads: {must}"
     if by_name := probed.chosen_by_name:
         return Remedy(broker=(by_name,))
     if record := _odd_record(probed):
@@ -70,7 +70,7 @@ def _odd_record(probed: ProbedEndpoint) -> str | None:
         return None
     others = [each for each in dialled_nodes(probed.evidence) if each.node != probed.node]
     right = all(each.failure is None and not each.path.rule and address(each.host) is None for each in others)
-    if not right or len(others) < _SEVERAL or len({each.probe.addresses for each in others}) != 1:
+    if not right or len(others) < 2 or len({each.probe.addresses for each in others}) != 1:
         return None
     if others[0].shares_address(probed):
         return None
@@ -125,7 +125,7 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         if path.probe is not None and path.probe.dns_error:
             if odd := odd_host(evidence, path):
                 return Remedy((*instead, *unmapped), (odd,), rules)
-            client = (*instead, _where_to_add(evidence, path), *unmapped)
+            client = (*instead, f"add `{path.broker.host}` to {_place_of_names(evidence)}", *unmapped)
             right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):
@@ -179,19 +179,14 @@ def _all_lines_known(evidence: Evidence) -> bool:
     return all(known_line(evidence, each) for each in lost)
 
 
-def _where_to_add(evidence: Evidence, path: BrokerPath) -> str:
-    """Where to add a name that does not resolve: the hosts file if it has the names of all nodes that are reached."""
-    if line := _hosts_line_of_all(evidence):
-        return f"add `{path.broker.host}` to /etc/hosts, which has the line `{line}`"
-    return f"add `{path.broker.host}` to the name server or to the hosts file of this machine"
-
-
 @once
-def _hosts_line_of_all(evidence: Evidence) -> str | None:
-    """A line of the hosts file, if it has the names of all nodes that are reached without a rule."""
+def _place_of_names(evidence: Evidence) -> str:
+    """Where to add a name that does not resolve: the hosts file if it has the names of all nodes that are reached."""
     reached = [each.probe for each in evidence.paths if each.answers and each.rule is None and each.probe is not None]
     lines = [each.hosts_entry for each in reached]
-    return lines[0] if lines and all(lines) else None
+    if lines and all(lines):
+        return f"/etc/hosts, which has the line `{lines[0]}`"
+    return "the name server or to the hosts file of this machine"
 
 
 def _near_name(evidence: Evidence, path: BrokerPath) -> str:
@@ -201,7 +196,7 @@ def _near_name(evidence: Evidence, path: BrokerPath) -> str:
         for each in evidence.listeners
         if each.node_id == path.broker.node_id and (host := each.endpoint.rpartition(":")[0]) != path.broker.host
     }
-    alike = get_close_matches(path.broker.host, others, n=1, cutoff=_ALIKE)
+    alike = get_close_matches(path.broker.host, others, n=1, cutoff=0.85)
     return f": its listener {others[alike[0]]} advertises `{alike[0]}`" if alike else ""
 
 
@@ -214,21 +209,23 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return ()
     if attempts and all(each.outcome == "unreachable" for each in attempts):
         return host_advice(attempts)
-    failing = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
-    if failing > _FEW:
+    lost = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
+    # Above this number, one line for each node does not help.
+    if lost > 3:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
-    runs = f"check that node {path.broker.node_id} runs, and that a listener or a forward is at {path.broker.endpoint}"
+    node_id, end = path.broker.node_id, path.broker.endpoint
+    runs = f"check that node {node_id} runs, and that a listener or a forward is at {end}"
     # Without most nodes there may be no controller, and the list of in-sync replicas is outdated.
-    if path.broker.node_id in evidence.in_sync and 2 * failing < len(evidence.paths):
-        runs = f"node {path.broker.node_id} is an in-sync replica, so it runs unless it has just stopped: check that a "
-        runs += f"listener is bound to {path.broker.endpoint}, or a forward is there, and that no firewall rejects it"
+    if node_id in evidence.in_sync and 2 * lost < len(evidence.paths):
+        runs = f"node {node_id} is an in-sync replica, so it runs unless it has just stopped: check that a listener is "
+        runs += f"bound to {end}, or a forward is there, and that no firewall rejects it"
     if port := other_port(evidence, path):
-        typo = f"`advertised.listeners` of node {path.broker.node_id} has port {path.broker.port}, and the other nodes"
-        return (f"{typo} have {port} for this listener: correct it if it is a typo", runs)
+        typo = f"`advertised.listeners` of node {node_id} has port {path.broker.port}, and the other nodes have {port}"
+        return (f"{typo} for this listener: correct it if it is a typo", runs)
     others = [each.broker.host for each in evidence.paths if each.answers and each.rule is None]
     if address(path.broker.host) and all(address(each) and not neighbours(each, path.broker.host) for each in others):
-        own = f"`advertised.listeners` of node {path.broker.node_id} has {path.broker.host}, an address of another"
-        return (f"{own} network than those of the other nodes: correct it if it is wrong", runs)
+        own = f"`advertised.listeners` of node {node_id} has {path.broker.host}, an address of another network"
+        return (f"{own} than those of the other nodes: correct it if it is wrong", runs)
     return (runs,)
 
 
@@ -260,11 +257,3 @@ def restart_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     if not refused or is_loopback(path.broker.host) or failing(evidence) - {node(path)}:
         return ()
     return (f"if node {path.broker.node_id} is just restarting, run the doctor again",)
-
-
-# Above this many nodes, one line for each node does not help.
-_FEW = 3
-# So many other names with one address show where the names lead.
-_SEVERAL = 2
-# How much of two names must be equal, so that one may be a typo of the other.
-_ALIKE = 0.85

@@ -37,18 +37,17 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
         if plain or (tls is not None and tls.outcome == "not-tls" and not tls.protocol):
             one, other = ("port", "client") if plain else ("client", "port")
             own = evidence.security_protocol
+            change = f"`security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`"
             message = f"the {one} speaks TLS and the {other} does not (`security.protocol: {own}`)"
             fix = "use the port of the other listener"
             if tls is None or tls.plain:
-                fix = f"set `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`, or {fix}"
+                fix = f"set {change}, or {fix}"
             stage: Stage = "versions" if plain else "tls"
             remedy = unless_it_works_elsewhere(probed, stage, Remedy((fix,)))
             if probed.path is not None and probed.bootstraps_past(stage) and not probed.others_past(stage):
                 message += ", unlike the bootstrap servers, which may be a proxy"
-                past_it = (
-                    f"or bypass the proxy: bootstrap at advertised endpoints such as {probed.path.broker.endpoint}"
-                )
-                past_it += f", with `security.protocol: {_OTHER.get(own, 'PLAINTEXT')}`"
+                end = probed.path.broker.endpoint
+                past_it = f"or bypass the proxy: bootstrap at advertised endpoints such as {end}, with {change}"
                 remedy = replace(remedy, client=(*remedy.client, past_it))
             if probed.path is not None and (exchanged := port_of_another(evidence, probed.path)):
                 remedy = replace(remedy, broker=exchanged)
@@ -131,27 +130,24 @@ def login(evidence: Evidence) -> Iterator[CheckFinding]:
         probe, sasl = probed.probe, probed.probe.sasl
         after_tls = probe.tls is None or probe.tls.ok
         if probe.may_require_login and after_tls and probe.speaks == "kafka" and probe.complete:
-            mechanisms = probe.mechanisms
             protocol = "SASL_PLAINTEXT" if probe.tls is None else "SASL_SSL"
-            offered = f"`sasl.mechanism` ({', '.join(mechanisms)})" if mechanisms else "`sasl.mechanism`"
+            offered, confidence = "`sasl.mechanism`", Confidence.LIKELY
+            if probe.mechanisms:
+                offered, confidence = f"{offered} ({', '.join(probe.mechanisms)})", Confidence.PROVEN
             fix = f"give the client a login: `security.protocol: {protocol}`, {offered}, user name and password"
             message = "Kafka answers, and closes the connection of a client without a login"
             remedy = unless_it_works_elsewhere(probed, "metadata", Remedy((fix,)))
-            yield error(
-                probed, message, remedy=remedy, confidence=Confidence.PROVEN if mechanisms else Confidence.LIKELY
-            )
-        if sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
+            yield error(probed, message, remedy=remedy, confidence=confidence)
+        elif sasl is None or sasl.outcome in ("ok", "silent", "stalled", "cut"):
             continue
-        if sasl.outcome == "not-tried":
+        elif sasl.outcome == "not-tried":
             yield warning(probed, sasl.detail)
         elif sasl.outcome == "mechanism-not-offered":
             offered = ", ".join(sasl.offered)
-            message = (
-                f"the mechanism {evidence.mechanism} is not offered" if offered else "the listener supports no login"
-            )
+            message = f"the mechanism {evidence.mechanism} is not offered"
             fix = f"set `sasl.mechanism` to one that is offered: {offered}"
             if not offered:
-                protocol = "PLAINTEXT" if probe.tls is None else "SSL"
+                message, protocol = "the listener supports no login", "PLAINTEXT" if probe.tls is None else "SSL"
                 fix = f"set `security.protocol: {protocol}`, or use the port of a listener with a login"
             remedy = unless_it_works_elsewhere(probed, "sasl", Remedy((fix,)))
             yield error(probed, message, (f"offered: {offered or 'none'}",), remedy=remedy)
