@@ -173,7 +173,7 @@ def route_advice(
     """
     lost = [*filter(_unrouted, attempts)]
     if this_machine_only:
-        lost = [each for each in lost if each.without_ipv6 or (not each.icmp and own_address(evidence, each))]
+        lost = [each for each in lost if each.without_ipv6 or own_address(evidence, each)]
     return tuple(dict.fromkeys(_route_line(evidence, each) for each in lost))
 
 
@@ -188,7 +188,7 @@ def own_address(evidence: Evidence, lost: Attempt) -> str | None:
     It is then probably not the network of the brokers, but another one with the same addresses on this machine.
     """
     own = lost.reported_by
-    if not _unrouted(lost) or lost.icmp or not own or not neighbours(own, lost.address):
+    if not _unrouted(lost) or lost.icmp or not neighbours(own, lost.address):
         return None
     return None if network(own) in _networks_met(evidence) else own
 

@@ -20,7 +20,7 @@ from brokernat.doctor.checks.places import (
 )
 from brokernat.doctor.checks.registry import check, error, finding
 from brokernat.doctor.checks.remedies import mended_here, record_remedy
-from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Stage
 from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import address
 from brokernat.text import listed
@@ -50,39 +50,41 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
         else:
             continue
         first = probed.probe.first_bytes
-        seen: tuple[str, ...] = (f"first bytes: {_legible(first)}",) if first else ()
+        seen = [f"first bytes: {_legible(first)}"] if first else []
         remedy, severity = mended_here(probed), probed.severity
         if probed.path is None:
             forward = "if a gateway listens here: check where its forward leads"
             if protocol == "HTTP":
                 forward += ", and let it pass TCP through (HAProxy `mode tcp`, nginx `stream`)"
             client: tuple[str, ...] = ("use the port of a Kafka listener",)
-            if is_named and protocol not in _SILENT_AT_REQUESTS and severity is Severity.WARNING:
+            # Servers of SOCKS and ZooKeeper close the connection at a Kafka request, so clients try the next server.
+            if is_named and protocol not in ("SOCKS", "ZooKeeper") and severity is Severity.WARNING:
                 severity, client = Severity.ERROR, remedy.client
-                seen += ("Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError",)
+                seen.append(
+                    "Java clients read its first bytes as a size of a gigabyte and may end with OutOfMemoryError"
+                )
             if protocol == "SOCKS":
-                client = (_TUNNEL_INSTEAD_OF_SOCKS,)
+                opens = "`brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` opens a forward for each broker"
+                client = (f"Kafka clients cannot use a SOCKS proxy (`ssh -D`): {opens} instead",)
             remedy = Remedy(client, (forward,))
-        elif is_named and (record := stale_record(evidence, probed.path)):
-            remedy = replace(remedy, client=(record, *remedy.client))
-        elif is_named and probed.chosen_by_name and protocol == "HTTPS":
-            passed = "let the gateway pass TLS through to the broker (`ssl-passthrough`, HAProxy `mode tcp`)"
-            remedy = replace(remedy, broker=(*remedy.broker, passed))
-        elif is_named and (one := _one_device(probed)):
-            remedy = Remedy((one,)).and_also([remedy])
         elif is_named:
-            own = f"if {probed.host} is not {probed.node}'s address any more, correct its `advertised.listeners`"
-            moved = Remedy(broker=(own,) if address(probed.host) is not None and not probed.path.rule else ())
-            remedy = record_remedy(probed).and_also([moved, remedy])
+            remedy = _remedy_of_node(probed, probed.path)
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 
-_SILENT_AT_REQUESTS = ("SOCKS", "ZooKeeper")
-"""Protocols whose servers close the connection at a request of Kafka's, so clients go on to the next server."""
-_TUNNEL_INSTEAD_OF_SOCKS = (
-    "Kafka clients cannot use a SOCKS proxy (`ssh -D`): `brokernat tunnel --ssh user@HOST -b HOST:PORT -- COMMAND` "
-    "opens a forward for each broker instead"
-)
+def _remedy_of_node(probed: ProbedEndpoint, path: BrokerPath) -> Remedy:
+    """The remedy for a node at whose endpoint a server of another protocol answers."""
+    remedy = mended_here(probed)
+    if record := stale_record(probed.evidence, path):
+        return replace(remedy, client=(record, *remedy.client))
+    if probed.chosen_by_name and probed.probe.protocol == "HTTPS":
+        passed = "let the gateway pass TLS through to the broker (`ssl-passthrough`, HAProxy `mode tcp`)"
+        return replace(remedy, broker=(*remedy.broker, passed))
+    if one := _one_device(probed):
+        return Remedy((one,)).and_also([remedy])
+    own = f"if {probed.host} is not {probed.node}'s address any more, correct its `advertised.listeners`"
+    moved = Remedy(broker=(own,) if address(probed.host) is not None and not path.rule else ())
+    return record_remedy(probed).and_also([moved, remedy])
 
 
 def _one_device(probed: ProbedEndpoint) -> str | None:
@@ -195,18 +197,19 @@ def _listener_setting(evidence: Evidence, key: str) -> str:
 
 def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     """The failing stage and the peer's protocol, if the client's settings could be the reason."""
-    if probe.tls is not None and not probe.tls.ok:
-        if probe.tls.outcome == "not-tls":
-            return None if probe.tls.protocol else ("tls", "no TLS is spoken")
-        if probe.tls.outcome == "client-certificate":
-            return "tls", _OWN_CERTIFICATE if probe.tls.showed else _NO_CERTIFICATE
-        return ("tls", "the TLS handshake fails") if probe.tls.outcome == "failed" else None
+    tls, sasl = probe.tls, probe.sasl
+    if tls is not None and not tls.ok:
+        if tls.outcome == "not-tls":
+            return None if tls.protocol else ("tls", "no TLS is spoken")
+        if tls.outcome == "client-certificate":
+            return "tls", _OWN_CERTIFICATE if tls.showed else _NO_CERTIFICATE
+        return ("tls", "the TLS handshake fails") if tls.outcome == "failed" else None
     if probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
-    if probe.sasl is not None and probe.sasl.outcome == "mechanism-not-offered":
-        offered = ", ".join(probe.sasl.offered)
+    if sasl is not None and sasl.outcome == "mechanism-not-offered":
+        offered = ", ".join(sasl.offered)
         return "sasl", f"the login is by {offered}" if offered else "no login is supported"
-    if probe.sasl is not None and probe.sasl.outcome in ("rejected", "closed", "reset"):
+    if sasl is not None and sasl.outcome in ("rejected", "closed", "reset"):
         return "sasl", _REJECTED
     if probe.metadata is not None and probe.may_require_login:
         return "metadata", "Kafka closes the connection without a login"

@@ -146,13 +146,11 @@ def _remedy_of_name(probed: ProbedEndpoint) -> Remedy:
     """What to change where an advertised name leads, if its addresses accept no connection at any port."""
     if shifted_port(probed.evidence):
         return Remedy()
-    remedy, attempts = record_remedy(probed), probed.probe.attempts
+    remedy = record_remedy(probed)
     if remedy.client and _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the tunnel or the forward there"
         return replace(remedy, client=(start, *remedy.client))
-    if remedy.broker and all(
-        ":" in each.address and each.outcome == "unreachable" and not each.icmp for each in attempts
-    ):
+    if remedy.broker and all(each.without_ipv6 for each in probed.probe.attempts):
         return Remedy(broker=("for clients without IPv6, give the advertised names IPv4 addresses too (A records)",))
     return remedy
 

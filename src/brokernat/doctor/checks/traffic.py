@@ -13,6 +13,7 @@ from operator import attrgetter
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     dialled_nodes,
+    handshakes,
     nodes_of,
     probed_endpoints,
     works_for_clients,
@@ -160,7 +161,7 @@ def large_messages(evidence: Evidence) -> Iterator[CheckFinding]:
     `fragmentation needed` are dropped; or a middlebox limits the size.
     Remedy: lower the MTU of the interface, or clamp the MSS at the gateway of the tunnel.
     """
-    several = sum(each.probe.tls is not None and each.probe.tls.alert for each in probed_endpoints(evidence)) > 1
+    several = sum(tls.alert for _, tls in handshakes(evidence)) > 1
     for probed in probed_endpoints(evidence):
         mtu = (
             f"compare the MTU of the path: `ping -M do -s 1472 {'HOST' if several else probed.host}`; lower the "
