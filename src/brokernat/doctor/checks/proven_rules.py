@@ -93,11 +93,12 @@ def _host_pattern(
         return None
     for small in (True, False):
         here, there = ({network(each, small=small) for each in side} for side in (hosts, targets))
-        alike = all(_number(one.host, small) == _number(other.host, small) for one, other in pairs)
-        if alike and len(here) == len(there) == 1:
-            one, other = here.pop(), there.pop()
-            if one.version == other.version:
-                return partial(_in_network, other, small), f"{one} = {other}"
+        if len(here) == len(there) == 1:
+            own, other = here.pop(), there.pop()
+            moved = partial(_in_network, other)
+            alike = all(moved(advertised.host) == moved(reachable.host) for advertised, reachable in pairs)
+            if own.version == other.version and alike:
+                return moved, f"{own} = {other}"
     return None
 
 
@@ -111,14 +112,9 @@ def _at_own_addresses(evidence: Evidence, pairs: Sequence[tuple[Endpoint, Endpoi
     return all(known.get(one.host) == servers.get(other.host, ()) for one, other in pairs)
 
 
-def _in_network(there: IPv4Network | IPv6Network, small: bool, host: str) -> str:
-    """The address of the same number in another network."""
-    return str(there[_number(host, small)])
-
-
-def _number(host: str, small: bool) -> int:
-    """The number of an address in its network."""
-    return int(ip_address(host)) - int(network(host, small=small).network_address)
+def _in_network(there: IPv4Network | IPv6Network, host: str) -> str:
+    """The address of the same number in another network of the same size."""
+    return str(there[int(ip_address(host)) & int(there.hostmask)])
 
 
 def proven_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
