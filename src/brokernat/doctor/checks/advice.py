@@ -52,6 +52,7 @@ def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
     if path.rule or not (inside or address(host)):
         return None
     others = [other.broker.host for other in evidence.paths if other is not path]
+    # Two other nodes show what is usual.
     if len(others) < 2 or any(map(address, others)) or (inside and any(map(inside_name, others))):
         return None
     odd = f"`{host}`, which only its own network knows" if inside else f"the address {host}"

@@ -25,8 +25,6 @@ _CONTROLLERS = "controller.listener.names"
 _INTER_BROKER, _INTER_BROKER_PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
 _LISTENER = "`NAME://host:port`"
 _FORMS = {
-    "listeners": _LISTENER,
-    "advertised.listeners": _LISTENER,
     _PROTOCOL_MAP: f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
     "process.roles": "`broker`, `controller` or `broker,controller`",
 }
@@ -51,7 +49,7 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker in all_listeners(evidence):
         for setting, entry in broker.unreadable:
-            fix = f"in `{setting}` write {_FORMS[setting]}"
+            fix = f"in `{setting}` write {_FORMS.get(setting, _LISTENER)}"
             yield error(broker.name, f"Kafka cannot read `{entry}` in `{setting}`", broker=fix)
         for setting, releases in _COMMAS.items():
             value = broker.settings.get(setting, "")

@@ -70,6 +70,7 @@ def _odd_record(probed: ProbedEndpoint) -> str | None:
         return None
     others = [each for each in dialled_nodes(probed.evidence) if each.node != probed.node]
     right = all(each.failure is None and not each.path.rule and address(each.host) is None for each in others)
+    # Two other names with one address show where the names lead.
     if not right or len(others) < 2 or len({each.probe.addresses for each in others}) != 1:
         return None
     if others[0].shares_address(probed):
@@ -196,6 +197,7 @@ def _near_name(evidence: Evidence, path: BrokerPath) -> str:
         for each in evidence.listeners
         if each.node_id == path.broker.node_id and (host := each.endpoint.rpartition(":")[0]) != path.broker.host
     }
+    # So much of two names must be equal that one may be a typo of the other.
     alike = get_close_matches(path.broker.host, others, n=1, cutoff=0.85)
     return f": its listener {others[alike[0]]} advertises `{alike[0]}`" if alike else ""
 
