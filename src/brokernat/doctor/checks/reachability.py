@@ -14,7 +14,6 @@ from brokernat.doctor.checks.advice import (
     route_advice,
     stale_record,
 )
-from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
     DialledNode,
     ProbedEndpoint,
@@ -38,7 +37,7 @@ from brokernat.doctor.checks.registry import Need, check, error, finding, info, 
 from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import address, is_loopback, neighbours, network
+from brokernat.doctor.host_kinds import is_loopback, neighbours, network
 from brokernat.text import listed
 
 
@@ -288,7 +287,7 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     if on_host:
         message = "packets get no answer, and other endpoints of its host answer"
         seen.append(f"answers on the same host: {shown}")
-    elif beside and (silent := _small_network(attempts[0].address)) in _silent_networks(probed.evidence):
+    elif beside and (silent := _silent_network(probed)):
         message = f"packets get no answer, nor do others into its network {silent}"
         get = f"`ip route get {attempts[0].address}`"
         way = f"check the route, VPN or link to {silent} ({get}), and the firewalls on the path"
@@ -308,21 +307,17 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
 
 
-@once
-def _silent_networks(evidence: Evidence) -> set[str]:
-    """The small networks that hold several nodes and in which nothing answers."""
-    nodes: dict[str, set[str]] = {}
-    for each in dialled_nodes(evidence):
-        for place in each.probe.addresses[:1]:
-            nodes.setdefault(_small_network(place), set()).add(each.node)
-    met = (each for probe in every_probe(evidence) for each in probe.attempts)
-    answering = {_small_network(each.address) for each in met if each.answered}
-    return {place for place, held in nodes.items() if place and len(held) > 1 and place not in answering}
-
-
-def _small_network(place: str) -> str:
-    """The small network of an address; empty for a name."""
-    return str(network(place, small=True)) if address(place) is not None else ""
+def _silent_network(probed: ProbedEndpoint) -> str | None:
+    """The small network of this endpoint, if several nodes are in it, and nothing in it answers."""
+    own = probed.probe.attempts[0].address
+    nodes = {
+        each.node
+        for each in dialled_nodes(probed.evidence)
+        if any(neighbours(first, own, small=True) for first in each.probe.addresses[:1])
+    }
+    attempts = (each for probe in every_probe(probed.evidence) for each in probe.attempts)
+    answered = any(each.answered and neighbours(each.address, own, small=True) for each in attempts)
+    return str(network(own, small=True)) if len(nodes) > 1 and not answered else None
 
 
 def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
