@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_by_id, nodes_of
 from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
@@ -164,6 +163,7 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
     intermediate certificate, or a device on the path ends TLS with its own certificate.
     Remedy: renew it, add its authority to the trust store, or configure the broker to send the whole chain.
     """
+    inspecting = _one_unknown_issuer(evidence)
     for probed, tls in handshakes(evidence):
         for objection in tls.objections:
             if objection.outcome in _SOME_REJECT:
@@ -172,7 +172,7 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
         if tls.outcome == "expired":
             message, remedy = _expired(probed, tls)
         elif tls.outcome == "untrusted":
-            message, remedy = _untrusted(probed, tls)
+            message, remedy = _untrusted(probed, tls, inspecting)
         elif tls.outcome == "unfit":
             message = f"it cannot be used for a broker: {tls.detail}"
             remedy = Remedy(broker=("issue a certificate for servers",))
@@ -185,7 +185,6 @@ def certificate_chain(evidence: Evidence) -> Iterator[CheckFinding]:
         yield error(probed, message, (tls.detail, *shown), remedy=remedy)
 
 
-@once
 def _one_unknown_issuer(evidence: Evidence) -> str | None:
     """The authority that signed the certificates at all endpoints, if the client trusts none of them."""
     presented = [tls for _, tls in handshakes(evidence)]
@@ -217,8 +216,11 @@ def _out_of_time(shown: Presented, now: str) -> str | None:
     return f"is not valid before {shown.since[:10]}" if now < shown.since else None
 
 
-def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, Remedy]:
-    """The message and the remedy for a chain that no authority in the trust store signed."""
+def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake, inspecting: str | None) -> tuple[str, Remedy]:
+    """The message and the remedy for a chain that no authority in the trust store signed.
+
+    `inspecting` is the authority of all endpoints, if the client trusts none of them.
+    """
     message = "no authority in the client's trust store signed it"
     client = ["if it is the cluster's certificate: add its authority or the certificate itself to the trust store"]
     broker = ["have it signed by an authority that clients trust"]
@@ -231,7 +233,7 @@ def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake) -> tuple[str, Remedy]:
         message += f", unlike at {nodes_of(others)}"
         end = probed.probe.endpoint
         broker.append(f"if {probed.node} does not present it itself: find the proxy that answers at {end}")
-    elif inspecting := _one_unknown_issuer(probed.evidence):
+    elif inspecting is not None:
         asked = f"compare `{inspecting}` with the authority that the brokers' administrators expect"
         client.append(f"{asked}: if it is another one, a proxy on the path inspects TLS, and must not do so here")
     return message, Remedy(tuple(client), tuple(broker))

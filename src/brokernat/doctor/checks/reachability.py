@@ -310,14 +310,15 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
 def _silent_network(probed: ProbedEndpoint) -> str | None:
     """The small network of this endpoint, if several nodes are in it, and nothing in it answers."""
     own = probed.probe.attempts[0].address
+    attempts = (each for probe in every_probe(probed.evidence) for each in probe.attempts)
+    if any(each.answered and neighbours(each.address, own, small=True) for each in attempts):
+        return None
     nodes = {
         each.node
         for each in dialled_nodes(probed.evidence)
         if any(neighbours(first, own, small=True) for first in each.probe.addresses[:1])
     }
-    attempts = (each for probe in every_probe(probed.evidence) for each in probe.attempts)
-    answered = any(each.answered and neighbours(each.address, own, small=True) for each in attempts)
-    return str(network(own, small=True)) if len(nodes) > 1 and not answered else None
+    return str(network(own, small=True)) if len(nodes) > 1 else None
 
 
 def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
