@@ -200,17 +200,16 @@ def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
 def _spelled(name: str) -> Iterator[str]:
     """All spellings of a protocol error, or of an error of librdkafka's own."""
     fields, anybodys = tables("errors")[_SPELLINGS][name], tables("errors")[_ANYBODYS]
+    camel = _camel(name)
     if "local" in fields:
-        bare = "".join(word.capitalize() for word in name.split("_"))
         # hw-kafka-client and Confluent.Kafka print the name behind a prefix.
-        yield from (f"Local: {fields['local']}", f"RdKafkaRespErr{bare}", f"Local_{bare}")
+        yield from (f"Local: {fields['local']}", f"RdKafkaRespErr{camel}", f"Local_{camel}")
         yield from (f"ERR_{name}", f"code={name}", f"{name})", f"name {name}")
         return
-    words = [word.capitalize() for word in name.split("_")]
     says, code = _beginning(fields["says"]), fields["code"]
-    camel = "".join(words)
     java, python = fields.get("java", f"{camel}Exception"), fields.get("python", f"{camel}Error")
-    go = fields.get("kafka_go", " ".join({"Id": "ID", "Sasl": "SASL"}.get(word, word) for word in words))
+    title = " ".join(word if word in ("ID", "SASL") else word.capitalize() for word in name.split("_"))
+    go = fields.get("kafka_go", title)
     names = (name, *fields.get("names", ()))
     yield from (f"common.errors.{java}", f"kafka.errors.{python}", f"[Error {code}] {python}")
     yield f"[Error {code}] {python.removesuffix('Error')}"
@@ -218,8 +217,7 @@ def _spelled(name: str) -> Iterator[str]:
     # sarama before 1.0 has no prefix, and programs cut it off.
     if len(fields.get("sarama", "").split()) >= _WORDS:
         yield _beginning(fields["sarama"])
-    title = f"[{code}] {go}"
-    yield f"{title}: " if name in anybodys["names"] else title
+    yield f"[{code}] {go}: " if name in anybodys["names"] else f"[{code}] {go}"
     # kafka-go's own title and description, without the code.
     yield f"{go}: the "
     yield from (f"Err-{code}?", f"Unknown error with code {code} ")
@@ -234,17 +232,18 @@ def _spelled(name: str) -> Iterator[str]:
     yield f"Kafka::{camel}"
     # Erlang and Elixir print it in lower case, Rust, pykafka and kafka-node alone, hw-kafka-client behind a prefix.
     for each in names:
-        bare = "".join(word.capitalize() for word in each.split("_"))
-        yield f"RdKafkaRespErr{bare}"
-        if _KAFKAS_WORDS.search(bare) and each not in anybodys["names"]:
-            yield from (bare, each.lower())
-    for each in (java, python):
-        if _KAFKAS_WORDS.search(each):
-            yield each
+        yield f"RdKafkaRespErr{_camel(each)}"
+        if _KAFKAS_WORDS.search(_camel(each)) and each not in anybodys["names"]:
+            yield from (_camel(each), each.lower())
+    yield from filter(_KAFKAS_WORDS.search, (java, python))
     for text in (says, _beginning(fields.get("kafkajs", says))):
         yield f"KafkaJSProtocolError: {text}"
         # kafkajs logs JSON, with the response that has the error.
         yield f'error":"{text}' if text in anybodys["texts"] else text
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
 
 
 def _beginning(text: str, words: int = _WORDS) -> str:

@@ -17,14 +17,24 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import Tells
-from brokernat.doctor.explain.log_text import LONGEST, timestamp, unfolded, unwrapped, without_emphasis
+from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
+from brokernat.doctor.explain.surroundings import (
+    continues_stack,
+    error_above,
+    exception_of,
+    exception_within,
+    is_kafkas,
+    is_of_stack,
+    names_kafka,
+    shortened,
+)
 from brokernat.text import printable
 
 MOST: Final = 500
@@ -44,53 +54,8 @@ _TROUBLE = re.compile(
     r"[Aa]borted|[Kk]illed|[Gg]iving up|gave up|[Nn]ot ready)\b|"
     r"Exception\b|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
 )
-# The end of a line of a folded text.
-_FOLDS = ("\\\n", "\\\r\n")
-_KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.a\.k\.|clientId=|"
-    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
-    r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
-    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
-    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
-    r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
-    r"latest_producer_id_block|log_dir_event_notification)\b"
-)
-# ZooKeeper in the layout of Kafka's own loggers.
-_ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
-_OTHERS = re.compile(
-    r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
-    r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|ipc\.client|usergroupinformation|impala|tsocket|sssd|nsupdate|catalina|spnegoauth|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
-    r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
-    r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
-)
-# A URL does not show which program wrote the line, unless it is a server of Kafka's family.
-_WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
-# Nor does the name of a machine in a cloud.
-_HOST_IN_CLOUD = re.compile(
-    r"\b[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|azure\.com|windows\.net|googleusercontent\.com|internal)\b"
-)
-_EXCEPTION = r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
-# Docker compose and syslog write a prefix before every line.
-_PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
-_OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
-_WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
-# The errors of other languages than Java.
-_ERROR = re.compile(
-    r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|"
-    r"panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|called `(?:Option|Result)::\w+\(\)`.*|"
-    r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
-)
-_LONGEST, _LONGEST_ERROR = 300, 2000
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
-# A line that begins so is itself the cause of the line above.
-_CAUSED = "Caused by: "
-_CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
-    # Docker compose writes the container's name before every line.
-    r"[\w.-]+ {1,40}\| ?(?:\s*at [\w.$/]+\(|Caused by|\s*\.{3} \d|[\w.$]+: )"
-)
 
 
 @dataclass(slots=True)
@@ -149,7 +114,7 @@ class LogReport:
 def explain_log(lines: Iterable[str]) -> LogReport:
     """Read all lines once: each with its line end, or a piece of a long line without."""
     reader = _Reader()
-    for line in lines:
+    for line in whole_lines(reader.counted(lines)):
         reader.read(line)
     return reader.report()
 
@@ -182,63 +147,41 @@ class _Reader:
         self._keys: set[object] = set()
         # The wrapper whose exception may follow.
         self._wrapper: ExplainedLine | None = None
-        # The place in `_explained` and the kind of the last line.
-        self._last: tuple[object, str | None] = None, None
+        # The place of the last line in `_explained`.
+        self._last: object = None
         # How often that kind occurred in a row, in one stack.
         self._row = 0
         # The explained lines of this stack.
         self._stack: list[ExplainedLine] = []
-        # A line whose text may go on in the next one.
-        self._folded = ""
         self._unknown = UnknownLines()
+
+    def counted(self, lines: Iterable[str]) -> Iterator[str]:
+        """The same lines; each is counted when it is taken."""
+        for line in lines:
+            self._number += line.endswith("\n")
+            yield line
 
     def read(self, line: str) -> None:
         """Read one line, or a piece of one."""
-        self._number += line.endswith("\n")
-        if self._folded:
-            whole = unfolded(self._folded, line)
-            if whole is None:
-                self._unfold()
-            else:
-                line, self._folded = whole, ""
-        if line.endswith(_FOLDS) and len(line) < LONGEST:
-            self._folded = line.rstrip("\r\n").removesuffix("\\")
-        else:
-            self._read(line)
-
-    def _unfold(self) -> None:
-        line, self._folded = self._folded, ""
-        self._read(f"{line}\\\n")
-
-    def _read(self, line: str) -> None:
         self._pieces += 1
         texts = unwrapped(line)
-        if not _CONTINUES.match(texts[0]):
+        if not continues_stack(texts[0]):
             # What waits belongs to the stack that ends here.
             self._decide()
             self._told = False
             self._stack.clear()
-        if self._wrapper is not None and timestamp(texts[0]) and not _OF_STACK.match(texts[0]):
+        if self._wrapper is not None and timestamp(texts[0]) and not is_of_stack(texts[0]):
             self._wrapper = None
         unknown = True
         for text in texts:
             if self._waiting:
                 self._continue(text)
-            shown = text.strip()
-            match = match_line(shown)
-            if match is None and ("`" in shown or "*" in shown or " _" in shown):
-                plain = without_emphasis(shown)
-                match = match_line(plain)
-                shown = plain if match else shown
-            if match is None and '\\"' in shown:
-                plain = shown.replace('\\"', '"')
-                match = match_line(plain)
-                shown = plain if match else shown
-            if self._wrapper is not None and (part := _OF_STACK.match(text)) and part["exception"]:
+            shown, match = _matched(text.strip())
+            if self._wrapper is not None and (exception := exception_of(text)):
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
-                self._wrapper.cause = "" if known else printable(part["exception"][:_LONGEST])
+                self._wrapper.cause = "" if known else exception
             elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
-                self._wrapper.cause = printable(shown[:_LONGEST])
+                self._wrapper.cause = shortened(shown)
             if match:
                 unknown = False
                 if not shown.isprintable():
@@ -252,11 +195,9 @@ class _Reader:
 
     def report(self) -> LogReport:
         """The report of the lines so far."""
-        if self._folded:
-            self._unfold()
         self._decide()
         if self._number <= _PASTED:
-            beside = self._beside if any(map(_KAFKA.search, self._above)) else []
+            beside = self._beside if any(map(names_kafka, self._above)) else []
             for each in [*self._doubtful, *beside] or self._telling():
                 if not self._is_harmless_beside_trouble(each.match):
                     self._count(each)
@@ -266,28 +207,9 @@ class _Reader:
                 self._take_steps()
         for told in self._explained.values():
             if told.match.known.calm and told.match.known.fallback and not told.cause:
-                told.cause = _error_above(self._above, told.line)
+                told.cause = error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
-        if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
-            # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
-            explained = [each for each in explained if not _only_places(each)]
-        named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
-        explained = [each for each in explained if (each.match.known.follows, each.match.peer.endpoint) not in named]
-        # The cause of a wrapper is shown with it.
-        causes = tuple(each.cause for each in explained if each.cause)
-        if any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained):
-            # The guesses of a wrapper in a wrapper say nothing more where a line gives a reason.
-            explained = [
-                each
-                for each in explained
-                if each.cause or each.match.known.tells is not Tells.WRAPPER or not each.line.endswith(causes)
-            ]
-        explained = [
-            each
-            for each in explained
-            if not (each.match.known.borrowed and _only_places(each) and each.line.endswith(causes))
-        ]
-        return LogReport(self._number, self._recognised, tuple(explained), self._unknown.found())
+        return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
 
     def _telling(self) -> list[_Occurrence]:
         """The lines of healthy programs that are the most informative, or advertise the client's own machine."""
@@ -311,7 +233,7 @@ class _Reader:
         # A text that was wrapped at its blanks, with the further lines indented.
         whole, parts = "", 0
         for text in (*self._above, ""):
-            if whole and text[:1].isspace() and not _OF_STACK.match(text):
+            if whole and text[:1].isspace() and not is_of_stack(text):
                 whole, parts = f"{whole} {text.strip()}", parts + 1
                 continue
             match = match_line(whole) if parts else None
@@ -330,7 +252,7 @@ class _Reader:
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
         known = match.known
         if match.calm:
-            if self._number <= _PASTED and (not known.borrowed or _KAFKA.search(text)):
+            if self._number <= _PASTED and (not known.borrowed or names_kafka(text)):
                 self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
             return
         if not known.by_error:
@@ -350,7 +272,7 @@ class _Reader:
             self._count(occurrence)
 
     def _continue(self, text: str) -> None:
-        if not _CONTINUES.match(text) or len(self._waiting[0].below) >= _BELOW:
+        if not continues_stack(text) or len(self._waiting[0].below) >= _BELOW:
             self._decide()
         for each in self._waiting:
             each.below.append(text)
@@ -360,7 +282,7 @@ class _Reader:
             each = self._waiting.popleft()
             if each.match.known.borrowed and each.match.known.by_error and _told_below(each):
                 continue
-            kafkas = not each.match.known.borrowed or _is_kafkas(each)
+            kafkas = not each.match.known.borrowed or is_kafkas(each.match, each.text, each.below, reversed(each.above))
             if kafkas:
                 self._count(each)
             elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
@@ -376,7 +298,7 @@ class _Reader:
         peer = it.match.peer
         # Lines of one kind that mean different things are not one report.
         same = it.match.known.key, peer.role, peer.node, peer.endpoint
-        last, _ = self._last
+        last = self._last
         # The cause of an exception in one stack is the same report, though it is worded otherwise.
         of_stack = near and isinstance(last, tuple) and last[:-1] == same and it.text.startswith("Caused by")
         key = last if of_stack else (*same, it.match.explanation.means)
@@ -387,14 +309,13 @@ class _Reader:
         kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
         if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
-            nested = _WITHIN.match(it.text)
-            explained.cause = nested[1][:_LONGEST] if nested and nested.start(1) > len(_CAUSED) else ""
+            explained.cause = exception_within(it.text)
             self._wrapper = explained
         explained.count += 1
         explained.last_seen = it.when
         explained.settled = ""
-        self._row = self._row + 1 if near and self._last[0] == kept else 1
-        self._last = kept, it.match.known.key
+        self._row = self._row + 1 if near and last == kept else 1
+        self._last = kept
         known = it.match.known
         if known.decides or known.tells is Tells.FAULT:
             # A fault is the reason of a line that only says that something failed; some wrappers have more to say.
@@ -408,25 +329,31 @@ class _Reader:
         self._stack.append(explained)
 
     def _correct(self, it: _Occurrence) -> None:
-        kept, key = self._last
+        if self._last is None:
+            return
+        last = self._explained[self._last]
         # An exception is named in the message and in its stack, and the frame is some lines below.
         reach, times = (_FRAMES, self._row) if it.text.startswith(_FRAME) else (1, 1)
-        if key is None or key != it.match.known.corrects or not 0 <= it.number - self._counted <= reach:
+        if last.match.known.key != it.match.known.corrects or not 0 <= it.number - self._counted <= reach:
             return
-        self._explained[kept].count -= times
-        if not self._explained[kept].count:
-            del self._explained[kept]
-        self._last = None, None
+        last.count -= times
+        if not last.count:
+            del self._explained[self._last]
+        self._last = None
 
 
-def _error_above(lines: Iterable[str], line: str) -> str:
-    """The error whose stack a line belongs to: the next one above; empty if there is none."""
-    found = None
-    for text in lines:
-        if text.strip() == line:
-            break
-        found = _ERROR.search(text, 0, _LONGEST_ERROR) or found
-    return printable(found[0][:_LONGEST]).strip() if found else ""
+def _matched(line: str) -> tuple[str, LineMatch | None]:
+    """The line and its match: as it is, without Markdown's marks in its middle, or without escapes of its quotes."""
+    matches = ((plain, match) for plain in _readings(line) if (match := match_line(plain)))
+    return next(matches, (line, None))
+
+
+def _readings(line: str) -> Iterator[str]:
+    yield line
+    if "`" in line or "*" in line or " _" in line:
+        yield without_emphasis(line)
+    if '\\"' in line:
+        yield line.replace('\\"', '"')
 
 
 def _told_below(it: _Occurrence) -> bool:
@@ -435,30 +362,25 @@ def _told_below(it: _Occurrence) -> bool:
     return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
 
 
+def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ...]:
+    """Without the lines that another one explains better."""
+    if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
+        # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
+        explained = [each for each in explained if not _only_places(each)]
+    named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
+    explained = [each for each in explained if (each.match.known.follows, each.match.peer.endpoint) not in named]
+    # The cause of a wrapper is shown with it; its own guesses say nothing more where a line gives a reason.
+    causes = tuple(each.cause for each in explained if each.cause)
+    has_reason = any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained)
+    return tuple(each for each in explained if not (each.line.endswith(causes) and _is_guess(each, has_reason)))
+
+
+def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:
+    known = explained.match.known
+    wrapper = known.tells is Tells.WRAPPER and not explained.cause
+    return (has_reason and wrapper) or (known.borrowed and _only_places(explained))
+
+
 def _only_places(explained: ExplainedLine) -> bool:
     known = explained.match.known
     return (known.by_error or known.fallback) and known.tells is Tells.WRAPPER
-
-
-def _is_kafkas(it: _Occurrence) -> bool | None:
-    """Whether a Kafka client wrote a borrowed text; None if the lines around it do not show it."""
-    if _ZOOKEEPER.search(it.text):
-        return True
-    # Kafka lines above do not make a single line that any program may print a Kafka line.
-    alone = it.match.known.by_error and not _CONTINUES.match(it.text)
-    # A kind may itself be about another program (ZooKeeper).
-    known = it.match.known
-    own = _others(known.title if known.by_error else f"{known.example} {known.seen}")
-    for text in (it.text, *it.below, *(() if alone else reversed(it.above))):
-        match = match_line(text)
-        named = _KAFKA.search(_WEB_ADDRESS.sub("http:", text) if "http" in text else text)
-        if named or (match and not match.known.borrowed):
-            return True
-        if _others(text) - own:
-            return False
-    return False if _others(it.text) else None
-
-
-def _others(text: str) -> set[str]:
-    """The other programs that a text names."""
-    return {each.lower() for each in _OTHERS.findall(_HOST_IN_CLOUD.sub("", text))}

@@ -13,7 +13,7 @@ and java.util.logging, librdkafka's seconds since 1970, and the same in JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, TextIO
 
@@ -31,6 +31,7 @@ _ENTITY = re.compile("&(lt|gt|amp|quot|apos|nbsp|#39|#34);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "#39": "'", "#34": '"'}
 # YAML folds a long text in double quotes: the line ends with a backslash, and the next one starts with one.
 _FOLDED = re.compile(r"\s+\\(?=\s)")
+_FOLDS = ("\\\n", "\\\r\n")
 # A message and its stack mean different things.
 _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
@@ -81,6 +82,23 @@ def unwrapped(line: str) -> list[str]:
     if "\x1b" in line:
         line = _COLOURS.sub("", line)
     return [_unmarked(part) for part in line.splitlines()] or [line]
+
+
+def whole_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines; those of one text that YAML folded are one."""
+    folded = ""
+    for line in lines:
+        whole = unfolded(folded, line) if folded else line
+        if whole is None:
+            yield f"{folded}\\\n"
+            whole = line
+        folded = ""
+        if whole.endswith(_FOLDS) and len(whole) < LONGEST:
+            folded = whole.rstrip("\r\n").removesuffix("\\")
+        else:
+            yield whole
+    if folded:
+        yield f"{folded}\\\n"
 
 
 def unfolded(first: str, second: str) -> str | None:

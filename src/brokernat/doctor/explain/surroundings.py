@@ -1,0 +1,121 @@
+"""What the lines around a line show: its stack and the exceptions in it, and which program wrote it; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from brokernat.doctor.explain.matching import LineMatch, match_line
+from brokernat.text import printable
+
+_CONTINUES = re.compile(
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
+    # Docker compose writes the container's name before every line.
+    r"[\w.-]+ {1,40}\| ?(?:\s*at [\w.$/]+\(|Caused by|\s*\.{3} \d|[\w.$]+: )"
+)
+_EXCEPTION = r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
+# Docker compose and syslog write a prefix before every line.
+_PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
+_OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
+_WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
+# The errors of other languages than Java.
+_ERROR = re.compile(
+    r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|"
+    r"panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|called `(?:Option|Result)::\w+\(\)`.*|"
+    r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
+)
+_LONGEST, _LONGEST_ERROR = 300, 2000
+# A line that begins so is itself the cause of the line above.
+_CAUSED = "Caused by: "
+_KAFKA = re.compile(
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.a\.k\.|clientId=|"
+    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
+    r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
+    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
+    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
+    r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
+    r"latest_producer_id_block|log_dir_event_notification)\b"
+)
+# ZooKeeper in the layout of Kafka's own loggers.
+_ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
+_OTHERS = re.compile(
+    r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
+    r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
+    r"hdfs|hive|hbase|rpcretrying|ipc\.client|usergroupinformation|impala|tsocket|sssd|nsupdate|catalina|spnegoauth|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
+    r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
+    r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
+)
+# A URL does not show which program wrote the line, unless it is a server of Kafka's family.
+_WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
+# Nor does the name of a machine in a cloud.
+_HOST_IN_CLOUD = re.compile(
+    r"\b[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|azure\.com|windows\.net|googleusercontent\.com|internal)\b"
+)
+
+
+def continues_stack(line: str) -> bool:
+    """Whether the line belongs to the same message or stack as the line above."""
+    return _CONTINUES.match(line) is not None
+
+
+def is_of_stack(line: str) -> bool:
+    """Whether the line is a frame, or begins with an exception."""
+    return _OF_STACK.match(line) is not None
+
+
+def exception_of(line: str) -> str:
+    """The exception that a line of a stack begins with; empty if it is none."""
+    match = _OF_STACK.match(line)
+    return shortened(match["exception"] or "") if match else ""
+
+
+def exception_within(line: str) -> str:
+    """The exception that a message contains behind its own text; empty if there is none."""
+    match = _WITHIN.match(line)
+    return match[1][:_LONGEST] if match and match.start(1) > len(_CAUSED) else ""
+
+
+def error_above(lines: Iterable[str], line: str) -> str:
+    """The error whose stack a line belongs to: the next one above; empty if there is none."""
+    found = None
+    for text in lines:
+        if text.strip() == line:
+            break
+        found = _ERROR.search(text, 0, _LONGEST_ERROR) or found
+    return shortened(found[0]).strip() if found else ""
+
+
+def shortened(text: str) -> str:
+    """The start of an exception, as a report shows it."""
+    return printable(text[:_LONGEST])
+
+
+def names_kafka(line: str) -> bool:
+    """Whether the line has a text that only Kafka's programs print."""
+    return _KAFKA.search(line) is not None
+
+
+def is_kafkas(match: LineMatch, text: str, below: Iterable[str], above: Iterable[str]) -> bool | None:
+    """Whether a Kafka client wrote a borrowed text; None if neither it nor the lines around it show it.
+
+    The lines `below` are of the same stack; the lines `above` begin with the nearest one.
+    """
+    if _ZOOKEEPER.search(text):
+        return True
+    known = match.known
+    # Kafka lines above do not make a single line that any program may print a Kafka line.
+    alone = known.by_error and not continues_stack(text)
+    # A kind may itself be about another program (ZooKeeper).
+    own = _others(known.title if known.by_error else f"{known.example} {known.seen}")
+    for line in (text, *below, *(() if alone else above)):
+        around = match_line(line)
+        if names_kafka(_WEB_ADDRESS.sub("http:", line)) or (around and not around.known.borrowed):
+            return True
+        if _others(line) - own:
+            return False
+    return False if _others(text) else None
+
+
+def _others(text: str) -> set[str]:
+    """The other programs that a text names."""
+    return {each.lower() for each in _OTHERS.findall(_HOST_IN_CLOUD.sub("", text))}
