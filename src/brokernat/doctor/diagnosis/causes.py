@@ -10,7 +10,7 @@ list).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from brokernat.doctor.checks import Check
@@ -18,7 +18,12 @@ from brokernat.doctor.diagnosis.model import Cause
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.text import listed
 
-_ORDER = tuple(Severity)
+GRAVEST_FIRST = tuple(Severity)
+
+
+def failures_of(findings: Iterable[CheckFinding]) -> set[Failure]:
+    """All failures that the findings explain."""
+    return {failure for each in findings for failure in each.explains}
 
 
 def with_reasons(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> list[CheckFinding]:
@@ -39,9 +44,7 @@ def roots(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> dict
     for each in findings:
         if each.severity is Severity.ERROR and not each.because:
             candidates[each.code].append(each)
-    explained = {
-        code: {failure for each in of_code for failure in each.explains} for code, of_code in candidates.items()
-    }
+    explained = {code: failures_of(of_code) for code, of_code in candidates.items()}
     chosen = [code for code, failures in explained.items() if checks[code].independent or not failures]
     explaining = {code: failures for code, failures in explained.items() if code not in chosen}
     left = set().union(*explaining.values())
@@ -60,7 +63,7 @@ def roots(findings: Sequence[CheckFinding], checks: Mapping[str, Check]) -> dict
 
 def settled(findings: Sequence[CheckFinding], chosen: Mapping[str, Sequence[CheckFinding]]) -> list[CheckFinding]:
     """The same findings; a candidate that was not chosen follows from the causes that explain its failures."""
-    explained = {code: {failure for each in of_code for failure in each.explains} for code, of_code in chosen.items()}
+    explained = {code: failures_of(of_code) for code, of_code in chosen.items()}
     return [
         each
         if each.because or each.severity is not Severity.ERROR or each.code in chosen
@@ -104,4 +107,4 @@ def _because(
 
 def _grave(reason: CheckFinding, finding: CheckFinding) -> bool:
     """Whether the reason is severe enough: a warning does not explain an error."""
-    return _ORDER.index(reason.severity) <= _ORDER.index(finding.severity)
+    return GRAVEST_FIRST.index(reason.severity) <= GRAVEST_FIRST.index(finding.severity)

@@ -13,17 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from brokernat.doctor.checks import CHECKS, Check, Need
-from brokernat.doctor.diagnosis.causes import cause, roots, settled, with_reasons
+from brokernat.doctor.diagnosis.causes import GRAVEST_FIRST, cause, failures_of, roots, settled, with_reasons
 from brokernat.doctor.diagnosis.model import Diagnosis, Skipped
 from brokernat.doctor.diagnosis.ways import entrances, groups, listeners, routes
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Severity
+from brokernat.doctor.finding import CheckFinding
 from brokernat.errors import ConfigError, Finding
 
 _ELSEWHERE = {Need.FILES, Need.EXECUTORS}
-_ORDER = tuple(Severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ def diagnose(
     _without_explained(results, wanted)
     kept: list[CheckFinding] = []
     suppressed: list[CheckFinding] = []
-    for each in (each for of_code in results.values() for each in of_code):
+    for each in chain.from_iterable(results.values()):
         (suppressed if any(one.covers(each) for one in suppressions) else kept).append(each)
     kept = with_reasons(kept, wanted)
     chosen = roots(kept, wanted)
     kept = settled(kept, chosen)
     ranks = {code: number for number, code in enumerate(chosen)}
     for listed in (kept, suppressed):
-        listed.sort(key=lambda each: (_ORDER.index(each.severity), ranks.get(each.code, len(ranks)), each.code))
+        listed.sort(key=lambda each: (GRAVEST_FIRST.index(each.severity), ranks.get(each.code, len(ranks)), each.code))
     servers, ways = entrances(evidence, kept), routes(evidence, kept)
     return Diagnosis(
         evidence,
@@ -105,13 +105,9 @@ def diagnose(
 
 def _without_explained(results: dict[str, list[CheckFinding]], checks: dict[str, Check]) -> None:
     """Keeps only those findings of residual checks that no other finding explains."""
-    explained = {
-        failure
-        for code, of_code in results.items()
-        if not checks[code].residual
-        for each in of_code
-        for failure in each.explains
-    }
+    explained = failures_of(
+        chain.from_iterable(of_code for code, of_code in results.items() if not checks[code].residual)
+    )
     for code, of_code in results.items():
         if checks[code].residual:
             results[code] = [each for each in of_code if not explained.issuperset(each.explains)]

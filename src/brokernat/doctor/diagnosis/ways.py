@@ -42,10 +42,9 @@ def entrances(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Ent
     for probe in evidence.bootstraps:
         failure = bootstrap_failure(probe, evidence)
         codes = codes_by_hop.about(bootstrap(probe), failure)
-        names = None if probe.brokers is None else len(probe.brokers)
-        made.append(
-            Entrance(server_of(probe), probe.endpoint, _hop(failure, codes), answering(probe), names, tuple(codes))
-        )
+        listed = None if probe.brokers is None else len(probe.brokers)
+        reach = _hop(failure, codes)
+        made.append(Entrance(server_of(probe), probe.endpoint, reach, answering(probe), listed, tuple(codes)))
     return tuple(made)
 
 
@@ -54,15 +53,15 @@ def routes(evidence: Evidence, findings: Iterable[CheckFinding]) -> tuple[Route,
     codes_by_hop = _CodesByHop(findings)
     made = []
     for path in evidence.paths:
-        broker, probe, failure = path.broker, path.probe, path_failure(path, evidence)
+        failure = path_failure(path, evidence)
         codes = codes_by_hop.about(node(path), failure)
-        choice, end = Hop(State.OK, "by rule" if path.rule else "as it is"), _hop(failure, codes)
-        if probe is None:
-            choice, end = end, Hop(State.BROKEN, "")
-        dialled = probe.endpoint if probe else None
-        made.append(
-            Route(broker.node_id, broker.endpoint, choice, dialled, end, answering(probe), path.rule, tuple(codes))
-        )
+        reach = _hop(failure, codes)
+        if path.probe is None:
+            choice, reach, dialled = reach, Hop(State.BROKEN, ""), None
+        else:
+            choice, dialled = Hop(State.OK, "by rule" if path.rule else "as it is"), path.probe.endpoint
+        node_id, advertised, peer = path.broker.node_id, path.broker.endpoint, answering(path.probe)
+        made.append(Route(node_id, advertised, choice, dialled, reach, peer, path.rule, tuple(codes)))
     return tuple(made)
 
 

@@ -249,10 +249,9 @@ def errors_and_warnings(diagnosis: Diagnosis) -> str:
 def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     """The fixes of all findings, each line once. Of lines that differ only in the node, the first names the others."""
     found = [*findings]
-    client, broker = (
-        tuple(_merged((line, each.subject) for each in found for line in each.remedy.sides[side])) for side in (0, 1)
-    )
-    return Remedy(client, broker, Remedy().and_also(each.remedy for each in found).rules)
+    client = _merged((line, each.subject) for each in found for line in each.remedy.client)
+    broker = _merged((line, each.subject) for each in found for line in each.remedy.broker)
+    return Remedy(tuple(client), tuple(broker), Remedy().and_also(each.remedy for each in found).rules)
 
 
 _OWN, _ALIKE = "\N{BULLET}", 3
