@@ -72,21 +72,22 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     """The error that a line names; of several the most informative, then the first one."""
     if is_frame(line):
         return None
-    found: tuple[KnownLine, str, int] | None = None
+    found = min(_errors_in(line), key=lambda error: error[2].tells, default=None)
+    if found is None:
+        return None
+    at, text, known = found
+    match = re.compile(re.escape(text)).match(line, at)
+    return (known, match) if match else None
+
+
+def _errors_in(line: str) -> Iterator[tuple[int, str, KnownLine]]:
     wording, seen = wording_of(line), -1
     for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):
         # Of several at one place the longest counts, which comes first.
         if at != seen and line.startswith(text, at) and _may_stand(text, line, at):
             seen = at
-            if known.borrowed and _is_other_systems(line, at):
-                continue
-            if found is None or known.tells < found[0].tells:
-                found = known, text, at
-    if found is None:
-        return None
-    known, text, at = found
-    match = re.compile(re.escape(text)).match(line, at)
-    return (known, match) if match else None
+            if not (known.borrowed and _is_other_systems(line, at)):
+                yield at, text, known
 
 
 @lru_cache(maxsize=8192)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from brokernat.doctor.explain.known_lines import Tells
+from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
@@ -78,9 +78,7 @@ class ExplainedLine:
     @property
     def means(self) -> str:
         """The meaning, in sentences."""
-        if self.settled:
-            return f"The line below it contains the reason: {self.settled}."
-        return self.match.means
+        return f"The line below it contains the reason: {self.settled}." if self.settled else self.match.means
 
     @property
     def do(self) -> str:
@@ -316,17 +314,19 @@ class _Reader:
         explained.settled = ""
         self._row = self._row + 1 if near and last == kept else 1
         self._last = kept
-        known = it.match.known
-        if known.decides or known.tells is Tells.FAULT:
-            # A fault is the reason of a line that only says that something failed; some wrappers have more to say.
-            settles = (Tells.EFFECT, Tells.WRAPPER) if known.decides else (Tells.WRAPPER,)
-            for each in self._stack:
-                here = sum(other is each for other in self._stack)
-                plain = known.decides or len(each.match.known.explanations) == 1
-                general = each is not explained and each.match.known.tells in settles
-                if plain and general and each.count == here:
-                    each.settled = known.title
+        if it.match.known.decides or it.match.known.tells is Tells.FAULT:
+            self._settle(explained, it.match.known)
         self._stack.append(explained)
+
+    def _settle(self, explained: ExplainedLine, fault: KnownLine) -> None:
+        """A fault is the reason of a line that only says that something failed; some wrappers have more to say."""
+        settles = (Tells.EFFECT, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
+        for each in self._stack:
+            known = each.match.known
+            only_here = each.count == sum(other is each for other in self._stack)
+            plain = fault.decides or len(known.explanations) == 1
+            if each is not explained and known.tells in settles and plain and only_here:
+                each.settled = fault.title
 
     def _correct(self, it: _Occurrence) -> None:
         if self._last is None:

@@ -27,8 +27,8 @@ _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
 _STACK_IN_LINE = re.compile(
     r'\\n(?:\\t|\s){0,8}(?:at [\w.$]+[.(/]|Caused by: |Traceback |File \\?"|- kafka(?:\+ssl)?://)'
 )
-_ENTITY = re.compile("&(lt|gt|amp|quot|apos|nbsp|#39|#34);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "#39": "'", "#34": '"'}
+_ENTITY = re.compile(f"&({'|'.join(_ENTITIES)});")
 # YAML folds a long text in double quotes: the line ends with a backslash, and the next one starts with one.
 _FOLDED = re.compile(r"\s+\\(?=\s)")
 _FOLDS = ("\\\n", "\\\r\n")

@@ -23,7 +23,7 @@ _PLACE: Final = frozenset({"endpoint", "host", "ip", "port", "node", "of_node"})
 
 def codes_text(codes: Iterable[Check], width: int) -> str:
     """Title and paragraphs of each code, separated by blank lines."""
-    return "\n\n".join("\n".join(_code(code, width)) for code in codes)
+    return _blocks(_code(code, width) for code in codes)
 
 
 def codes_json(codes: Iterable[Check]) -> list[dict[str, Any]]:
@@ -48,16 +48,14 @@ def log_text(report: LogReport, width: int) -> str:
     fault below it is the reason.
     """
     shown = [each for each in report.explained if not (each.settled and each.match.known.tells is Tells.WRAPPER)]
-    blocks = ["\n".join(_explained(each, width)) for each in _by_explanation(shown)]
-    commands = dict.fromkeys(each.run for each in report.explained if each.run)
-    if commands:
-        blocks.append("\n".join(("run next", *(f"  {command}" for command in commands))))
-    return "\n\n".join(blocks)
+    blocks = [_explained(each, width) for each in _by_explanation(shown)]
+    commands = dict.fromkeys(f"  {each.run}" for each in report.explained if each.run)
+    return _blocks([*blocks, ("run next", *commands)] if commands else blocks)
 
 
 def unknown_text(report: LogReport, width: int) -> str:
     """A block for each line of no known kind that is similar to a known one."""
-    return "\n\n".join("\n".join(_unknown(each, width)) for each in report.unknown)
+    return _blocks(_unknown(each, width) for each in report.unknown)
 
 
 def log_json(report: LogReport) -> dict[str, Any]:
@@ -156,6 +154,10 @@ def _code(code: Check, width: int) -> Iterator[str]:
         yield from _field(name, text, width)
     for need in code.needs:
         yield from _field("skips", f"when {need.value}", width)
+
+
+def _blocks(blocks: Iterable[Iterable[str]]) -> str:
+    return "\n\n".join(map("\n".join, blocks))
 
 
 def _field(name: str, text: str, width: int) -> list[str]:

@@ -18,7 +18,13 @@ from brokernat.doctor.reports.summary import named_and_counted, names
 
 _GAP, _GROUP_GAP, _TOP, _BELOW = 18, 34, 32, 8
 # x and width of the four columns; the words of arrows are between them.
-_SERVER, _ADVERTISED, _DIALLED, _ANSWERING = (0, 204), (258, 196), (544, 196), (850, 110)
+_COLUMNS = {
+    "bootstrap servers": (0, 204),
+    "advertised endpoints": (258, 196),
+    "dialled endpoints": (544, 196),
+    "answering node": (850, 110),
+}
+_SERVER, _ADVERTISED, _DIALLED, _ANSWERING = _COLUMNS.values()
 _TALL, _STEP = 340, 44
 _SPINE = 22
 _SHOW_ALL = 8
@@ -28,10 +34,7 @@ _SERVERS = 5
 
 def wide(groups: Sequence[Group], apart: tuple[str, str] | None = None) -> Picture:
     """From left to right; `apart` holds the words and the code of a finding about sets that differ."""
-    names = ("bootstrap servers", "advertised endpoints", "dialled endpoints", "answering node")
-    headings = tuple(
-        (column[0], name) for column, name in zip((_SERVER, _ADVERTISED, _DIALLED, _ANSWERING), names, strict=True)
-    )
+    headings = tuple((x, name) for name, (x, _) in _COLUMNS.items())
     return _drawn(Picture(sum(_ANSWERING), headings=headings), _TOP, groups, apart, _wide_group)
 
 

@@ -43,12 +43,11 @@ def worst(diagnosis: Diagnosis) -> Severity | None:
 
 def verdict(diagnosis: Diagnosis) -> str:
     """The result in half a sentence; reports print the cluster's name before it."""
-    evidence = diagnosis.evidence
-    if not evidence.bootstraps:
-        return _FILE_VERDICTS[worst(diagnosis)]
-    if not any(probe.answers or not probe.complete for probe in evidence.bootstraps):
+    bootstraps, gravest = diagnosis.evidence.bootstraps, worst(diagnosis)
+    if not bootstraps:
+        return _FILE_VERDICTS[gravest]
+    if not any(probe.answers or not probe.complete for probe in bootstraps):
         return "no bootstrap server accepts clients from this host"
-    gravest = worst(diagnosis)
     if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
         return "no errors, but the time ran out before every probe finished"
     return _CLUSTER_VERDICTS[gravest]
@@ -242,7 +241,7 @@ def by_code(findings: Sequence[CheckFinding], causes: Sequence[Cause] = ()) -> t
 
 def errors_and_warnings(diagnosis: Diagnosis) -> str:
     """`2 errors, no warning`: the number of codes found."""
-    severities = [group.severity for group in by_code(diagnosis.findings)]
+    severities = [severity for _, severity in {(each.code, each.severity) for each in diagnosis.findings}]
     return ", ".join(count(severities.count(each), each) for each in (Severity.ERROR, Severity.WARNING))
 
 
@@ -251,7 +250,8 @@ def remedy_of(findings: Iterable[CheckFinding]) -> Remedy:
     found = [*findings]
     client = _merged((line, each.subject) for each in found for line in each.remedy.client)
     broker = _merged((line, each.subject) for each in found for line in each.remedy.broker)
-    return Remedy(tuple(client), tuple(broker), Remedy().and_also(each.remedy for each in found).rules)
+    rules = dict.fromkeys(rule for each in found for rule in each.remedy.rules)
+    return Remedy(tuple(client), tuple(broker), tuple(rules))
 
 
 _OWN, _ALIKE = "\N{BULLET}", 3
