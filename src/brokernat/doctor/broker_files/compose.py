@@ -114,14 +114,10 @@ def _interpolated(text: str) -> str | None:
 
 def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """Confluent's images bind every address on the advertised ports if `KAFKA_LISTENERS` is not set."""
-    if (
-        isinstance(image, str)
-        and "confluentinc/" in image
-        and "listeners" not in settings
-        and "advertised.listeners" in settings
-    ):
-        return (("listeners", _HOST.sub("://0.0.0.0:", settings["advertised.listeners"])),)
-    return ()
+    advertised = settings.get("advertised.listeners")
+    if advertised is None or "listeners" in settings or not isinstance(image, str) or "confluentinc/" not in image:
+        return ()
+    return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
 
 
 def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:

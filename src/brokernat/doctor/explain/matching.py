@@ -87,13 +87,14 @@ class LineMatch:
     @property
     def explanation(self) -> Explanation:
         """The explanation of the kind that holds for this line."""
-        if len(self.known.explanations) == 1:
-            return self.known.explanations[0]
+        *conditional, general = self.known.explanations
+        if not conditional:
+            return general
         facts = {**self.peer.words, "role": self.peer.role, "host_kind": self.peer.host_kind}
-        for each in self.known.explanations:
+        for each in conditional:
             if all(re.fullmatch(pattern, facts.get(name, "")) for name, pattern in each.conditions.items()):
                 return each
-        return self.known.explanations[-1]
+        return general
 
     def _filled(self, text: str, unnamed: str) -> str:
         """A sentence with the line's values; `unnamed` takes the place of an endpoint that the line does not name."""

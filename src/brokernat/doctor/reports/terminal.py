@@ -117,8 +117,7 @@ def _suppressed(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 def _skipped(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     for reason in dict.fromkeys(each.reason for each in diagnosis.skipped if not each.options):
         codes = sorted(each.code for each in diagnosis.skipped if each.reason == reason)
-        few = len(codes) <= _CODES
-        named = ", ".join(codes) if few else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
+        named = ", ".join(codes) if len(codes) <= _CODES else f"{len(codes)} checks, {codes[0]} to {codes[-1]}"
         yield from folded(f"{named}: {reason}", width, "  ", "    ")
     if unasked := [each for each in diagnosis.skipped if each.options]:
         options = ", ".join(sorted({option for each in unasked for option in each.options}))
