@@ -10,8 +10,7 @@ from tests.unit.doctor.reports.test_terminal import MANY
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.diagnosis.model import State
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
-from brokernat.doctor.reports.drawing import Arrow, Box, Picture, folded
-from brokernat.doctor.reports.picture import rows, servers, tall, wide
+from brokernat.doctor.reports.picture import Arrow, Box, Picture, folded, rows, servers, tall, wide
 
 LOOK = replace(reached(1, MANY[1].endpoint), brokers=MANY)
 WELL = tuple(BrokerPath(each, replace(reached(each.node_id, each.endpoint), brokers=MANY)) for each in MANY)
