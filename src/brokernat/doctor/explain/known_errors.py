@@ -18,11 +18,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, known_line, tables
-from brokernat.doctor.explain.log_text import wording_of
+from brokernat.doctor.explain.log_text import cached_by_wording, wording_of
 
 _SPELLINGS: Final = "spellings.toml"
 _ANYBODYS: Final = "anybodys.toml"
@@ -31,8 +31,6 @@ _FIRST, _MORE = 5, 18
 _WORD = re.compile(rf"(?<![A-Za-z0-9])(?=([A-Za-z_\[].{{0,{_FIRST - 1}}}))")
 # A name's spelling may end with `: `; without it the name is still complete.
 _AFTER_NAME = 2
-# Longer lines are not cached, because their wording rarely repeats.
-_LONG = 1500
 # The shortest match of an error's own text: alone (versions differ in the rest), and after its name.
 _WORDS, _WORDS_AFTER_NAME = 9, 4
 _TROUBLE = re.compile(r"\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|warn|error|fatal)\b")
@@ -81,8 +79,8 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
 
 
 def _errors_in(line: str) -> Iterator[tuple[int, str, KnownLine]]:
-    wording, seen = wording_of(line), -1
-    for at, text, known in _candidates.__wrapped__(wording) if len(line) > _LONG else _candidates(wording):
+    seen = -1
+    for at, text, known in _candidates(line):
         # Of several at one place the longest counts, which comes first.
         if at != seen and line.startswith(text, at) and _may_stand(text, line, at):
             seen = at
@@ -90,7 +88,7 @@ def _errors_in(line: str) -> Iterator[tuple[int, str, KnownLine]]:
                 yield at, text, known
 
 
-@lru_cache(maxsize=8192)
+@cached_by_wording
 def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
     """The spellings in a line with their positions, ignoring digits; at one position the longer ones first."""
     found: list[tuple[int, str, KnownLine]] = []

@@ -153,7 +153,7 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
     fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
     fields["role"] = Role(fields.get("role", Role.UNNAMED))
-    all_texts = {**_shared()["texts"], **texts} if texts else _shared()["texts"]
+    all_texts = _shared()["texts"] | (texts or {})
     return KnownLine(explanations=tuple(_explanation(each, all_texts) for each in given), **fields)
 
 

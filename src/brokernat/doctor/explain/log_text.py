@@ -13,12 +13,16 @@ and java.util.logging, librdkafka's seconds since 1970, and the same in JSON.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Final, TextIO
+from typing import Final, TextIO, TypeVar
+
+Result = TypeVar("Result")
 
 LONGEST: Final = 65536
 """Characters that are read at once; a longer line is read in several pieces."""
+LONG: Final = 1500
+"""Longer lines are searched in parts, and not cached."""
 
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
@@ -140,6 +144,16 @@ def wording_of(text: str) -> str:
     Cached because the same line is used a few times in a row.
     """
     return text.encode("ascii", "replace").translate(_SAME_DIGITS).decode("ascii")
+
+
+def cached_by_wording(search: Callable[[str], Result]) -> Callable[[str], Result]:
+    """A search in the wording of a line. Long lines are not cached, because their wording rarely repeats."""
+    cached = lru_cache(maxsize=8192)(search)
+
+    def in_line(line: str) -> Result:
+        return search(wording_of(line)) if len(line) > LONG else cached(wording_of(line))
+
+    return in_line
 
 
 def _meaning(escape: re.Match[str]) -> str:

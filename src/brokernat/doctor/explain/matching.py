@@ -13,17 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from heapq import heapify, heappop, heappush
 
 from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
-from brokernat.doctor.explain.log_text import wording_of
+from brokernat.doctor.explain.log_text import LONG, cached_by_wording, wording_of
 from brokernat.doctor.explain.peers import UNNAMED, Peer, peer_of
 
 _LETTERS = 5
-# Longer lines are searched in parts.
-_LONG = 1500
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
@@ -151,13 +149,12 @@ def match_step(line: str) -> LineMatch | None:
 
 
 def _kind_of(line: str, *, fallback: bool = False) -> LineMatch | None:
-    wording = wording_of(line)
-    kinds = kinds_of.__wrapped__(wording) if len(line) > _LONG else kinds_of(wording)
+    kinds = _kinds_in(line)
     return _first_of((known for known in kinds if known.fallback is fallback), line) if kinds else None
 
 
 def _first_of(kinds: Iterable[KnownLine], line: str) -> LineMatch | None:
-    long = len(line) > _LONG
+    long = len(line) > LONG
     for known in kinds:
         for start, part in _around(known, line) if long else ((0, line),):
             match = known.compiled.search(part)
@@ -167,17 +164,17 @@ def _first_of(kinds: Iterable[KnownLine], line: str) -> LineMatch | None:
 
 
 def _around(known: KnownLine, line: str) -> Iterator[tuple[int, str]]:
-    """The parts of a long line around a kind's texts: no pattern searches more than `2 * _LONG` characters."""
+    """The parts of a long line around a kind's texts: no pattern searches more than `2 * LONG` characters."""
     for text in known.holds:
         at = line.find(text)
         while at >= 0:
-            start = max(0, at - _LONG)
-            yield start, line[start : at + _LONG]
-            at = line.find(text, at + _LONG)
+            start = max(0, at - LONG)
+            yield start, line[start : at + LONG]
+            at = line.find(text, at + LONG)
 
 
-@lru_cache(maxsize=8192)
-def kinds_of(wording: str) -> tuple[KnownLine, ...]:
+@cached_by_wording
+def _kinds_in(wording: str) -> tuple[KnownLine, ...]:
     """The kinds with a text in the line's wording; more informative ones first, then in the order of the tables."""
     groups, kinds = _groups(), known_lines()
     held = {

@@ -14,7 +14,7 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field
 
 from brokernat.doctor.broker_files.listeners import listener_table
 from brokernat.doctor.checks import catalogue, page
-from brokernat.doctor.diagnosis import Cause, Diagnosis
+from brokernat.doctor.diagnosis import Diagnosis
 from brokernat.doctor.finding import CheckFinding
 from brokernat.doctor.reports.summary import verdict, worst
 
@@ -199,14 +199,15 @@ def schema_v1() -> str:
 def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
     """What `--format json` prints."""
     gravest = worst(diagnosis)
+    causes = tuple(RootCause(code=each.code, sentence=each.sentence, doc=page(each.code)) for each in diagnosis.causes)
     report = ReportV1(
         version=1,
         cluster=diagnosis.evidence.cluster,
         taken_at=diagnosis.evidence.taken_at,
         status="ok" if gravest is None else gravest.value,
         verdict=verdict(diagnosis),
-        root_cause=diagnosis.cause and _cause(diagnosis.cause),
-        root_causes=tuple(map(_cause, diagnosis.causes)),
+        root_cause=causes[0] if causes else None,
+        root_causes=causes,
         findings=tuple(map(_shaped, diagnosis.findings)),
         suppressed=tuple(map(_shaped, diagnosis.suppressed)),
         passed=diagnosis.passed,
@@ -223,10 +224,6 @@ def json_v1(diagnosis: Diagnosis) -> dict[str, Any]:
 def finding_v1(finding: CheckFinding) -> dict[str, Any]:
     """One finding, wherever a command prints one."""
     return _shaped(finding).model_dump(mode="json")
-
-
-def _cause(cause: Cause) -> RootCause:
-    return RootCause(code=cause.code, sentence=cause.sentence, doc=page(cause.code))
 
 
 def _shaped(finding: CheckFinding) -> FindingV1:
