@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, starmap
 
 from brokernat.doctor.checks.advice import working_listeners
-from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, path_failure, same_listener
+from brokernat.doctor.checks.failures import home_cluster, is_of_another_listener, once, path_failure, same_listener
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
     every_probe,
+    is_node,
     listener_of,
     probed_endpoints,
     server_of,
@@ -21,7 +22,7 @@ from brokernat.doctor.checks.proven_rules import known_line, proven_line
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Failure, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Remedy, Severity
 from brokernat.text import counted
 
 
@@ -36,11 +37,10 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     mix the metadata of both, or loop.
     Remedy: use endpoints of one cluster only.
     """
-    seen: dict[str, list[str]] = {}
-    for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
-        if probed.probe.cluster_id:
-            seen.setdefault(probed.probe.cluster_id, []).append(probed.probe.endpoint)
-    clusters = tuple(f"{cluster}: {', '.join(dict.fromkeys(ends))}" for cluster, ends in seen.items())
+    clusters = [
+        f"{cluster}: {', '.join(dict.fromkeys(each.endpoint for each in probes))}"
+        for cluster, probes in _by_cluster(evidence.probes).items()
+    ]
     home = home_cluster(evidence)
     mine = {each for probe in evidence.bootstraps if probe.cluster_id == home for each in probe.brokers or ()}
     for probed in probed_endpoints(evidence):
@@ -50,11 +50,20 @@ def clusters_differ(evidence: Evidence) -> Iterator[CheckFinding]:
         others = set(probed.probe.brokers or ()) - mine if probed.path is None else ()
         strange = [path_failure(path, evidence) for path in evidence.paths if path.broker in others]
         message = f"{probed.subject} leads to cluster {probed.probe.cluster_id}, not to {home}"
-        remedy = _instead(probed)
-        yield error(probed.subject, message, clusters, remedy=remedy, explains=[probed.failure, *strange])
+        explains = [probed.failure, *strange]
+        yield error(probed.subject, message, clusters, remedy=_instead(probed), explains=explains)
     for probed in (*bootstrap_servers(evidence), *dialled_nodes(evidence)):
         if probed.strangers:
             yield _name_of_several(probed)
+
+
+def _by_cluster(probes: Iterable[EndpointProbe]) -> dict[str, list[EndpointProbe]]:
+    """The endpoints that report a cluster id, by that id."""
+    found: dict[str, list[EndpointProbe]] = {}
+    for probe in probes:
+        if probe.cluster_id:
+            found.setdefault(probe.cluster_id, []).append(probe)
+    return found
 
 
 def _name_of_several(probed: ProbedEndpoint) -> CheckFinding:
@@ -93,10 +102,8 @@ def _instead(probed: ProbedEndpoint) -> Remedy:
         # A node that is dialled where it advertises needs no rule: its own endpoint is wrong.
         lines = proven_line if probed.is_behind_gateway else known_line
         return replace(mended_here(probed), rules=lines(probed.evidence, probed.path))
-    servers: dict[str, list[str]] = {}
-    for probe in probed.evidence.bootstraps:
-        if probe.cluster_id:
-            servers.setdefault(probe.cluster_id, []).append(server_of(probe))
+    by_cluster = _by_cluster(probed.evidence.bootstraps)
+    servers = {cluster: [server_of(probe) for probe in probes] for cluster, probes in by_cluster.items()}
     most = max(map(len, servers.values()))
     if sum(len(each) == most for each in servers.values()) > 1:
         choice = "; or ".join(f"{', '.join(ends)} ({cluster})" for cluster, ends in servers.items())
@@ -174,7 +181,7 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
     a broker that has just started, or that the controller does not reach.
     Remedy: define the listener on every broker, or connect to a listener that all brokers have.
     """
-    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
+    asked, behind = _asked(evidence), _behind(evidence)
     if not any(probe.brokers for probe in evidence.bootstraps):
         message = "it lists no broker, not even itself"
         fix = (
@@ -182,31 +189,36 @@ def brokers_absent(evidence: Evidence) -> Iterator[CheckFinding]:
             "ZooKeeper) the controller cannot reach the endpoint that it advertises to the other brokers",
             "if other brokers run: define this listener on each of them",
         )
-        yield error(f"bootstrap {first.endpoint}", message, broker=fix)
-    down = _down(evidence, first)
-    asked = _asked(evidence, first)
-    for node_id, known in sorted(_expected(evidence, first).items()):
-        lacking = [probe for probe in asked if node_id not in probe.node_ids and not _behind(probe, node_id, asked)]
-        if not lacking or node_id in down:
+        yield error(f"bootstrap {asked[0].endpoint}", message, broker=fix)
+    for node_id, known in sorted(_expected(evidence).items()):
+        # BN510 reports servers that are behind, BN507 nodes that are down.
+        lacking = [probe for probe in asked if node_id not in probe.node_ids and probe not in behind.get(node_id, ())]
+        if not lacking or node_id in _down(evidence):
             continue
         names = {name for probe in lacking if (name := listener_of(evidence, [probe]))}
         here = f"listener {', '.join(sorted(names))}" if names else "this listener"
-        remedy = Remedy(_way_in(evidence, first), (f"define {here} on node {node_id}, as on the other nodes",))
+        remedy = Remedy(_complete_listener(evidence), (f"define {here} on node {node_id}, as on the other nodes",))
         servers = tuple(f"bootstrap {probe.endpoint} does not list it" for probe in lacking)
         up = (f"node {node_id} is an in-sync replica, so it runs",) if node_id in evidence.in_sync else ()
         yield error(f"node {node_id}", f"missing on {here}", (known, *up, *servers), remedy=remedy)
 
 
-def _asked(evidence: Evidence, first: EndpointProbe) -> list[EndpointProbe]:
-    """The bootstrap servers of the first one's cluster."""
-    return [each for each in evidence.bootstraps if each.brokers is not None and each.cluster_id == first.cluster_id]
+@once
+def _asked(evidence: Evidence) -> list[EndpointProbe]:
+    """The bootstrap servers that list brokers, of the first one's cluster."""
+    answers = [probe for probe in evidence.bootstraps if probe.brokers is not None]
+    return [probe for probe in answers if probe.cluster_id == answers[0].cluster_id]
 
 
-def _behind(probe: EndpointProbe, node_id: int, asked: Sequence[EndpointProbe]) -> bool:
-    """Whether a bootstrap server does not list a node that another one of the same listener lists."""
-    return node_id not in probe.node_ids and any(
-        node_id in other.node_ids and same_listener(probe, other) for other in asked
-    )
+@once
+def _behind(evidence: Evidence) -> dict[int, list[EndpointProbe]]:
+    """The bootstrap servers that do not list a node that another one of the same listener lists, by node."""
+    found: dict[int, list[EndpointProbe]] = {}
+    for probe in _asked(evidence):
+        alike = (other.node_ids for other in _asked(evidence) if same_listener(probe, other))
+        for node_id in frozenset().union(*alike) - probe.node_ids:
+            found.setdefault(node_id, []).append(probe)
+    return found
 
 
 @check("BN510", Need.METADATA, explains=("BN504", "BN511", "BN703"))
@@ -221,32 +233,23 @@ def lists_differ(evidence: Evidence) -> Iterator[CheckFinding]:
     server that answers.
     Remedy: none is needed if it passes; otherwise check the broker whose list is older.
     """
-    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
-    down, asked = _down(evidence, first), _asked(evidence, first)
-    for node_id in sorted({node_id for probe in asked for node_id in probe.node_ids} - down):
-        behind = [probe for probe in asked if _behind(probe, node_id, asked)]
-        if behind:
-            ends = ", ".join(probe.endpoint for probe in behind)
-            seen = [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked]
-            lacks = f"{ends} {'do' if len(behind) > 1 else 'does'} not"
-            fenced = all(probe in behind or _is_node(probe, node_id) for probe in asked)
-            held = any(each.wanted and each.nodes == (node_id,) for each in evidence.leaderless)
-            cut_off = f"node {node_id}" if fenced else f"the broker at {ends}"
-            yield finding(
-                Severity.ERROR if fenced and held else Severity.WARNING,
-                f"node {node_id}",
-                f"only the node itself still lists it, and {lacks}: the controllers have fenced it"
-                if fenced
-                else f"a bootstrap server lists it, and {lacks}",
-                seen,
-                client="run the doctor again: right after a start or a stop this is normal",
-                broker=f"if it persists, check the log of {cut_off} and its connection to the controllers",
-            )
-
-
-def _is_node(probe: EndpointProbe, node_id: int) -> bool:
-    """Whether this node, and no other one, answered at the endpoint."""
-    return probe.node_id == node_id and probe.identity is not None and not probe.identity.others
+    asked = _asked(evidence)
+    seen = [f"bootstrap {probe.endpoint} lists {counted(len(probe.node_ids), 'broker')}" for probe in asked]
+    for node_id, behind in sorted(_behind(evidence).items()):
+        if node_id in _down(evidence):
+            continue
+        ends = ", ".join(probe.endpoint for probe in behind)
+        lacks = f"{ends} {'do' if len(behind) > 1 else 'does'} not"
+        severity, cut_off = Severity.WARNING, f"the broker at {ends}"
+        message = f"a bootstrap server lists it, and {lacks}"
+        if all(probe in behind or is_node(probe, node_id) for probe in asked):
+            cut_off = f"node {node_id}"
+            message = f"only the node itself still lists it, and {lacks}: the controllers have fenced it"
+            if any(each.wanted and each.nodes == (node_id,) for each in evidence.leaderless):
+                severity = Severity.ERROR
+        again = "run the doctor again: right after a start or a stop this is normal"
+        check_log = f"if it persists, check the log of {cut_off} and its connection to the controllers"
+        yield finding(severity, f"node {node_id}", message, seen, client=again, broker=check_log)
 
 
 @check(
@@ -265,13 +268,12 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
     With `--topic` only the partitions of these topics count.
     Remedy: start the broker; its log shows why it stopped.
     """
-    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     dead = [
         probed.failure
         for probed in bootstrap_servers(evidence)
         if probed.failure is not None and probed.failure.stage in ("connect", "versions", "metadata")
     ]
-    down, home = _down(evidence, first), first.cluster_id
+    down, home = _down(evidence), _asked(evidence)[0].cluster_id
     silent = [each for each in dead if each.words == "no response"]
     # If one bootstrap server does not answer and one broker is down, they are probably the same node.
     hung = silent[0] if len(silent) == len(dead) == len(down) == 1 else None
@@ -279,101 +281,67 @@ def broker_down(evidence: Evidence) -> Iterator[CheckFinding]:
         held = [each for each in evidence.leaderless if not each.nodes or node_id in each.nodes]
         failures = [path_failure(path, evidence) for path in evidence.paths if path.broker.node_id == node_id]
         under_min_isr = [each.name for each in evidence.topics if each.under_min_isr and node_id in each.out_of_sync]
+        state = "it does not run, or it hangs and is fenced"
         start = f"start node {node_id}; its log shows why it stopped"
         if elsewhere := [each for each in evidence.bootstraps if each.node_id == node_id and each.cluster_id != home]:
             end, other = elsewhere[0].endpoint, elsewhere[0].cluster_id
             start = f"node {node_id} at {end} is of cluster {other}: if it is the missing one, it was formatted anew "
             start += f"(`meta.properties`): format it with the cluster id {home}"
+        if hung is not None:
+            state = f"it probably hangs and is fenced: {hung.endpoint} accepts connections and does not answer"
+            start = f"check what node {node_id} waits for (its log, a thread dump, its disk), then start it again"
         yield finding(
             Severity.ERROR if any(each.wanted for each in held) or failures or under_min_isr else Severity.WARNING,
             f"node {node_id}",
-            f"it is on no listener and is no in-sync replica, so {_STOPPED if hung is None else _hangs(hung)}",
+            f"it is on no listener and is no in-sync replica, so {state}",
             (
                 "partitions name it as a replica",
                 f"{'partitions have no' if held else 'every partition has a'} leader without it",
                 *(f"topic {name} has too few in-sync replicas without it" for name in under_min_isr),
             ),
-            broker=start
-            if hung is None
-            else f"check what node {node_id} waits for (its log, a thread dump, its disk), then start it again",
+            broker=start,
             explains=[*(dead if len(dead) == len(down) == 1 and (hung or not held) else ()), *failures],
         )
 
 
-_STOPPED = "it does not run, or it hangs and is fenced"
-
-
-def _hangs(server: Failure) -> str:
-    return f"it probably hangs and is fenced: {server.endpoint} accepts connections and does not answer"
-
-
-def _down(evidence: Evidence, first: EndpointProbe) -> set[int]:
+@once
+def _down(evidence: Evidence) -> set[int]:
     """Replicas that are in sync for no partition, and that no answer of this cluster lists as a broker.
 
     An answer that lists a node which does not answer may be old, if another bootstrap server does not list it.
     """
-    listed = [probe.node_ids for probe in every_probe(evidence) if probe.cluster_id == first.cluster_id]
-    asked = _asked(evidence, first)
+    home = _asked(evidence)[0].cluster_id
+    listed = frozenset().union(*(probe.node_ids for probe in every_probe(evidence) if probe.cluster_id == home))
     silent = {path.broker.node_id for path in evidence.paths if not path.answers}
-    gone = {node_id for node_id in silent if any(_behind(probe, node_id, asked) for probe in asked)}
-    up = frozenset(evidence.in_sync).union(frozenset().union(*listed) - gone)
+    up = listed - (silent & _behind(evidence).keys()) | set(evidence.in_sync)
     return set(evidence.replicas or ()) - up if evidence.in_sync else set()
 
 
-def _expected(evidence: Evidence, first: EndpointProbe) -> dict[int, str]:
+@once
+def _expected(evidence: Evidence) -> dict[int, str]:
     """The known nodes, each with its source."""
     found = dict.fromkeys(evidence.replicas or (), "it is a replica of partitions")
-    for seen in evidence.listeners:
-        if seen.probe is not None and seen.probe.cluster_id == first.cluster_id:
-            for broker in seen.probe.brokers or ():
-                found.setdefault(broker.node_id, f"listener {seen.name} lists it at {broker.endpoint}")
-    for probe in evidence.bootstraps:
-        if probe.cluster_id == first.cluster_id:
-            for broker in probe.brokers or ():
-                found.setdefault(broker.node_id, f"bootstrap {probe.endpoint} lists it at {broker.endpoint}")
+    servers = [(f"bootstrap {probe.endpoint}", probe) for probe in _asked(evidence)]
+    others = [(f"listener {each.name}", each.probe) for each in evidence.listeners if each.probe is not None]
+    for source, probe in (*others, *servers):
+        for broker in probe.brokers or ():
+            if probe.cluster_id == servers[0][1].cluster_id:
+                found.setdefault(broker.node_id, f"{source} lists it at {broker.endpoint}")
     return found
 
 
-def _way_in(evidence: Evidence, first: EndpointProbe) -> tuple[str, ...]:
+@once
+def _complete_listener(evidence: Evidence) -> tuple[str, ...]:
     """A listener that works from here and names every known node; the inter-broker listener comes last."""
-    every = set(_expected(evidence, first)) - _down(evidence, first)
-    inner = dict(first.settings).get("inter.broker.listener.name")
-    ways = [
+    every = set(_expected(evidence)) - _down(evidence)
+    inner = dict(_asked(evidence)[0].settings).get("inter.broker.listener.name")
+    complete = [
         next((each for each in ends if not each.entered), ends[0])
         for ends in working_listeners(evidence).values()
         if every <= {each.node_id for each in ends}
     ]
-    best = max(ways, key=lambda each: each.name != inner, default=None)
+    best = max(complete, key=lambda each: each.name != inner, default=None)
     return () if best is None else (f"bootstrap at {best.endpoint}: listener {best.name} lists all brokers",)
-
-
-_REMEDIES = {
-    "LISTENER_NOT_FOUND": ("define the listener on every broker, with an advertised endpoint",),
-    "LEADER_NOT_AVAILABLE": ("start the brokers that hold the partitions, or define the listener on them",),
-}
-
-
-@check("BN504", Need.METADATA, Need.PARTITIONS, explains=("BN703",))
-def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Partitions have no leader on this listener.
-
-    Cause: Some partitions of {subjects} have no leader on this listener.
-    What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or LEADER_NOT_AVAILABLE,
-    also when asked again after a second.
-    Why: the leader's broker lacks the listener of the client's connection, or no broker that holds the partition is up.
-    Producers log `Topic not present in metadata after 60000 ms`.
-    Remedy: define the listener on every broker; start the brokers that hold the partitions.
-    """
-    for each in evidence.leaderless:
-        nodes = ", ".join(map(str, each.nodes)) or "unknown"
-        count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
-        message = f"{count} no leader on this listener ({each.error})"
-        seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
-        # A topic that nobody asked for may be without its broker for a time.
-        others = not each.wanted and each.error == "LEADER_NOT_AVAILABLE"
-        severity = Severity.WARNING if others else Severity.ERROR
-        fix = _REMEDIES.get(each.error, ())
-        yield finding(severity, evidence.subject, message, seen, broker=fix)
 
 
 @check("BN506", Need.METADATA)
@@ -388,14 +356,13 @@ def controller_unlisted(evidence: Evidence) -> Iterator[CheckFinding]:
     the brokers have lost it.
     Remedy: define the listener on every broker, or see that the quorum has a leader.
     """
-    first = next(probe for probe in evidence.bootstraps if probe.brokers is not None)
     # BN503 or BN502 reports a node that is known from other answers.
-    known = set(evidence.replicas or ()).union(*(probed.probe.node_ids for probed in probed_endpoints(evidence)))
-    known = known.union(*(each.probe.node_ids for each in evidence.listeners if each.probe))
+    known = set(evidence.replicas or ()).union(*(probe.node_ids for probe in every_probe(evidence)))
+    home = _asked(evidence)[0].cluster_id
     named: dict[int, list[str]] = {}
     for probed in probed_endpoints(evidence):
         controller = probed.probe.controller_id
-        if controller is not None and controller not in known and probed.probe.cluster_id == first.cluster_id:
+        if controller is not None and controller not in known and probed.probe.cluster_id == home:
             named.setdefault(controller, []).append(probed.probe.endpoint)
     for node_id, ends in sorted(named.items()):
         seen = (f"returned by {', '.join(dict.fromkeys(ends))}",)

@@ -235,6 +235,12 @@ def node(path: BrokerPath) -> str:
     return f"node {path.broker.node_id} at {path.broker.endpoint}"
 
 
+def is_node(probe: EndpointProbe | None, node_id: int) -> bool:
+    """Whether this node, and no other one, answered at the endpoint."""
+    identity = probe.identity if probe is not None else None
+    return identity is not None and identity.node_id == node_id and not identity.others
+
+
 def unreachable(probe: EndpointProbe) -> str | None:
     """Why there is no connection; None if there is one or none was tried."""
     if probe.dns_error:

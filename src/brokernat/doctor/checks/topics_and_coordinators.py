@@ -1,4 +1,4 @@
-"""What a client names in its options: topics, consumer groups and transactional ids, and the rights on them."""
+"""Checks of partitions, and of what a client names in its options: topics, consumer groups and transactional ids."""
 
 from __future__ import annotations
 
@@ -11,10 +11,36 @@ from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.finding import CheckFinding, Failure
 from brokernat.text import counted
 
+_WITHOUT_LEADER = {
+    "LISTENER_NOT_FOUND": "define the listener on every broker, with an advertised endpoint",
+    "LEADER_NOT_AVAILABLE": "start the brokers that hold the partitions, or define the listener on them",
+}
 _FORBIDDEN = "TOPIC_AUTHORIZATION_FAILED"
-_CLIENTS = {"READ": "consumers", "WRITE": "producers"}
-_NAMED_BY = {"READ": "group", "WRITE": "transaction"}
-"""A group is named for a consumer, a transactional id for a producer."""
+_CLIENTS = {"READ": ("consumers", "group"), "WRITE": ("producers", "transaction")}
+"""The clients that need a right, and the kind of coordinator that the user names for them."""
+_MORE_TIME = "run the doctor again with more time: `--timeout SECONDS`"
+
+
+@check("BN504", Need.METADATA, Need.PARTITIONS, explains=("BN703",))
+def no_leader_here(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Partitions have no leader on this listener.
+
+    Cause: Some partitions of {subjects} have no leader on this listener.
+    What: partitions have no leader that clients of this listener may dial: LISTENER_NOT_FOUND or LEADER_NOT_AVAILABLE,
+    also when asked again after a second.
+    Why: the leader's broker lacks the listener of the client's connection, or no broker that holds the partition is up.
+    Producers log `Topic not present in metadata after 60000 ms`.
+    Remedy: define the listener on every broker; start the brokers that hold the partitions.
+    """
+    for each in evidence.leaderless:
+        nodes = ", ".join(map(str, each.nodes)) or "unknown"
+        count = f"{each.count} partitions have" if each.count > 1 else "1 partition has"
+        message = f"{count} no leader on this listener ({each.error})"
+        seen = (f"one of them: {each.sample}", f"replicas on nodes: {nodes}")
+        # A topic that nobody asked for may be without its broker for a time.
+        others = not each.wanted and each.error == "LEADER_NOT_AVAILABLE"
+        report = warning if others else error
+        yield report(evidence.subject, message, seen, broker=_WITHOUT_LEADER.get(each.error, ()))
 
 
 @check("BN508", Need.METADATA, Need.TOPICS)
@@ -32,7 +58,7 @@ def topic_missing(evidence: Evidence) -> Iterator[CheckFinding]:
         subject = f"topic {each.name}"
         if each.error == "not-answered":
             message = "the connection ended or the time ran out before a response"
-            yield warning(subject, message, client="run the doctor again with more time: `--timeout SECONDS`")
+            yield warning(subject, message, client=_MORE_TIME)
         elif each.error == "UNKNOWN_TOPIC_OR_PARTITION":
             fix = "compare the name and the cluster with what was agreed"
             yield error(subject, "the cluster has no topic of this name", client=fix, broker="create the topic")
@@ -62,9 +88,9 @@ def topic_rights(evidence: Evidence) -> Iterator[CheckFinding]:
             client = unseen if each.error == _FORBIDDEN else ()
             yield error(subject, "this user may neither read nor write it", client=client, broker=lines)
         elif not each.error and missing:
-            message = f"this user has no right to {missing[0]}, so {_CLIENTS[missing[0]]} are rejected"
-            report = error if _NAMED_BY[missing[0]] in kinds else info
-            yield report(subject, message, broker=lines)
+            clients, kind = _CLIENTS[missing[0]]
+            report = error if kind in kinds else info
+            yield report(subject, f"this user has no right to {missing[0]}, so {clients} are rejected", broker=lines)
 
 
 @check("BN511", Need.METADATA, Need.TOPICS)
@@ -83,20 +109,17 @@ def too_few_in_sync(evidence: Evidence) -> Iterator[CheckFinding]:
         if not each.under_min_isr:
             continue
         nodes = ", ".join(map(str, each.out_of_sync))
+        seen = f"replicas that are not in sync: on node {nodes}"
+        fix = f"start node {nodes}, or look in its log why its replica is behind"
+        if not nodes:
+            seen = "all its replicas are in sync"
+            fix = "give the topic more replicas, or lower `min.insync.replicas`"
+        elif set(each.out_of_sync) <= reached_from_here(evidence):
+            fix = f"node {nodes} runs, and its replica is behind: look in its log, and check that it reaches the other "
+            fix += "brokers at their `inter.broker.listener.name`"
         has = counted(each.in_sync or 0, "in-sync replica")
-        seen = f"replicas that are not in sync: on node {nodes}" if nodes else "all its replicas are in sync"
-        start = f"start node {nodes}, or look in its log why its replica is behind"
-        if set(each.out_of_sync) <= reached_from_here(evidence):
-            start = (
-                f"node {nodes} runs, and its replica is behind: look in its log, and check that it reaches the other "
-            )
-            start += "brokers at their `inter.broker.listener.name`"
-        yield error(
-            f"topic {each.name}",
-            f"a partition has {has}, and `min.insync.replicas` is {each.required}",
-            (seen,),
-            broker=start if nodes else "give the topic more replicas, or lower `min.insync.replicas`",
-        )
+        message = f"a partition has {has}, and `min.insync.replicas` is {each.required}"
+        yield error(f"topic {each.name}", message, (seen,), broker=fix)
 
 
 _RIGHTS = {
@@ -170,7 +193,7 @@ def no_coordinator(evidence: Evidence) -> Iterator[CheckFinding]:
     for each in evidence.coordinators:
         if each.error == "not-answered":
             message = "its coordinator is unknown: the connection ended or the time ran out before a response"
-            yield warning(each.subject, message, client="run the doctor again with more time: `--timeout SECONDS`")
+            yield warning(each.subject, message, client=_MORE_TIME)
         elif each.error and each.error != "not-asked" and not each.hidden:
             fix = f"check that every partition of `{each.topic}` has a leader with this listener"
             message = f"no node coordinates it; its state is in `{each.topic}`"
@@ -182,19 +205,20 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
     for each in evidence.coordinators:
         if each.kind != kind or each.broker is None:
             continue
-        path = next((path for path in evidence.paths if path.broker == each.broker), None)
-        failure = path_failure(path, evidence) if path is not None else None
-        if path is not None and (failure is None or failure.doubt):
-            continue
-        reason = "it is not among the advertised brokers" if path is None else _barred(evidence, path, failure)
+        reason, failure = "it is not among the advertised brokers", None
+        if path := next((path for path in evidence.paths if path.broker == each.broker), None):
+            failure = path_failure(path, evidence)
+            if failure is None or failure.doubt:
+                continue
+            reason = _barred(evidence, path, failure)
         message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
         fix = f"make node {each.broker.node_id} reachable for clients, as the other nodes are"
         yield error(each.subject, message, broker=fix, follows=(failure,))
 
 
-def _barred(evidence: Evidence, path: BrokerPath, failure: Failure | None) -> str:
+def _barred(evidence: Evidence, path: BrokerPath, failure: Failure) -> str:
     if path.probe is None:
         return "its endpoint cannot be dialled" if evidence.rules is None else "no rule of the address map matches it"
     if path.probe.node_id not in (None, path.broker.node_id):
         return f"node {path.probe.node_id} answers there"
-    return unreachable(path.probe) or (failure.words if failure is not None else "it does not accept this client")
+    return unreachable(path.probe) or failure.words
