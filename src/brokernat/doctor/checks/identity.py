@@ -7,21 +7,12 @@ from collections.abc import Iterator
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
-from brokernat.doctor.checks.map import HIDING, hiding_path
-from brokernat.doctor.checks.places import (
-    DialledNode,
-    acl_line,
-    answering_nodes,
-    dialled_nodes,
-    map_doubts,
-    nodes_of,
-    only_named_by,
-    sureness,
-)
+from brokernat.doctor.checks.map import hidden_rules
+from brokernat.doctor.checks.places import DialledNode, acl_line, dialled_nodes, nodes_of
 from brokernat.doctor.checks.proven_rules import proven_line
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
-from brokernat.doctor.evidence import Evidence, Identity
+from brokernat.doctor.evidence import BrokerPath, Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback
 from brokernat.text import listed
@@ -41,7 +32,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         return
     nodes = dialled_nodes(evidence)
     # BN607 reports rules that hide the right ones.
-    hiding = [hiding_path(evidence, rule) for rule, doubt in map_doubts(evidence) if doubt.code in HIDING]
+    hiding = hidden_rules(evidence).values()
     ends = {
         each.probe.identity.node_id: each.probe.endpoint
         for each in reversed(nodes)
@@ -58,7 +49,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
-        yield error(probed, message, seen, remedy=_corrected(probed, identity, lines), confidence=sureness(identity))
+        yield error(probed, message, seen, remedy=_corrected(probed, identity, lines), confidence=_sureness(identity))
 
 
 def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Remedy:
@@ -111,7 +102,8 @@ def _one_place(probed: DialledNode, met: Identity) -> str | None:
 
 def _all_lead_to_one(probed: DialledNode, met: Identity) -> str | None:
     """What to change if one node answers for all."""
-    if len(dialled_nodes(probed.evidence)) < _FEWEST or answering_nodes(probed.evidence) != {met.node_id}:
+    nodes = dialled_nodes(probed.evidence)
+    if len(nodes) < _FEWEST or any(each.probe.node_id != met.node_id for each in nodes):
         return None
     leads = f"every advertised endpoint leads to node {met.node_id}: the gateway or balancer there must forward each"
     return f"{leads} to its own broker (no shared backend, no affinity by the client's address)"
@@ -128,14 +120,16 @@ def _record_of_another(probed: DialledNode, met: Identity) -> str | None:
         return None
     leads = f"`{probed.host}` resolves here to {place[0]}, the address of node {met.node_id}"
     line = probed.probe.hosts_entry
-    return (
-        f"correct the {'DNS record (or the hosts file)' if line is None else f'line `{line}` of /etc/hosts'}: {leads}"
-    )
+    return f"correct the {f'line `{line}` of /etc/hosts' if line else 'DNS record (or the hosts file)'}: {leads}"
 
 
 def _dialled_alike(probed: DialledNode) -> list[DialledNode]:
     """The nodes, this one too, that clients dial without a rule at this node's addresses and port."""
     return [each for each in probed.at_same_address if each.path.rule is None]
+
+
+def _sureness(met: Identity) -> Confidence:
+    return Confidence.PROVEN if met.confidence == "proven" else Confidence.LIKELY
 
 
 _FEWEST = 3
@@ -154,17 +148,18 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
-        if identity is not None and identity.others:
-            met = ", ".join(map(str, (identity.node_id, *identity.others)))
-            seen, rules = _leads(probed, identity)
-            broker: tuple[str, ...] = ("forward each port to one broker",)
-            if seen:
-                # A name in a rule may be meant for something else.
-                own = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
-                broker = () if probed.path.rule else (own,)
-            message = f"different nodes answer at {probed.probe.endpoint}: {met}"
-            remedy = Remedy(("give each node its own endpoint in the map",), broker, rules)
-            yield error(probed, message, seen, remedy=remedy, confidence=sureness(identity))
+        if identity is None or not identity.others:
+            continue
+        met = ", ".join(map(str, (identity.node_id, *identity.others)))
+        seen, rules = _leads(probed, identity)
+        broker = ["forward each port to one broker"]
+        if seen:
+            # A name in a rule may be meant for something else.
+            own = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
+            broker = [] if probed.path.rule else [own]
+        message = f"different nodes answer at {probed.probe.endpoint}: {met}"
+        client, sure = "give each node its own endpoint in the map", _sureness(identity)
+        yield error(probed, message, seen, client=client, broker=broker, rules=rules, confidence=sure)
 
 
 def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[str, ...]]:
@@ -200,8 +195,15 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         which = f", those of listener {' and '.join(names)}" if names else ""
         message = f"{probed.probe.endpoint} advertises another set of brokers{which}"
         # As a bootstrap server it sends clients to endpoints that no other server names.
-        astray = [path_failure(path, evidence) for path in only_named_by(evidence, probed.probe.endpoint)]
+        astray = [path_failure(path, evidence) for path in _only_named_by(evidence, probed.probe.endpoint)]
         yield error(probed, message, (f"it advertises: {brokers}",), remedy=remedy, explains=[probed.failure, *astray])
+
+
+def _only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
+    """The paths to brokers that only this bootstrap server names."""
+    others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
+    named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
+    return [path for path in evidence.paths if path.broker in named - others]
 
 
 @check("BN604", Need.METADATA, Need.MAP)
@@ -216,16 +218,17 @@ def not_provable(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in dialled_nodes(evidence):
         identity = probed.probe.identity
-        if probed.path.rule and identity is not None and identity.node_id is None:
-            if not probed.probe.complete:
-                # Further connections may have proven it.
-                message = "a broker answers, but the time ran out before its node id was proven"
-                yield warning(probed, message, client="give the doctor more time: `--timeout SECONDS`")
-                continue
-            right = acl_line(evidence, "--operation DescribeConfigs --cluster")
-            message = "a broker answers, but its node id cannot be proven"
-            seen = (f"the request for its settings failed: {identity.detail.upper()}",) if identity.detail else ()
-            yield warning(probed, message, seen, broker=f"allow this user to read the brokers' settings: {right}")
+        if not probed.path.rule or identity is None or identity.node_id is not None:
+            continue
+        if not probed.probe.complete:
+            # Further connections may have proven it.
+            message = "a broker answers, but the time ran out before its node id was proven"
+            yield warning(probed, message, client="give the doctor more time: `--timeout SECONDS`")
+            continue
+        right = acl_line(evidence, "--operation DescribeConfigs --cluster")
+        message = "a broker answers, but its node id cannot be proven"
+        seen = (f"the request for its settings failed: {identity.detail.upper()}",) if identity.detail else ()
+        yield warning(probed, message, seen, broker=f"allow this user to read the brokers' settings: {right}")
 
 
 _CHECKS_IDENTITY = 5
@@ -251,9 +254,8 @@ def identity_refused(evidence: Evidence) -> Iterator[CheckFinding]:
         if identity.node_id != path.broker.node_id or identity.method != "apiversions":
             own = "" if identity.node_id == path.broker.node_id else f" (node {identity.node_id})"
             message = f"the broker at {probed.probe.endpoint}{own} rejects clients of 4.4 and later"
-            yield error(
-                probed, message, client="correct the rule or the forward: this broker rejects every client from 4.4 on"
-            )
+            fix = "correct the rule or the forward: this broker rejects every client from 4.4 on"
+            yield error(probed, message, client=fix)
 
 
 @check("BN612", Need.METADATA)

@@ -6,23 +6,22 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from ipaddress import ip_address
 
-from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, parse_rule
-from brokernat.doctor.checks.failures import path_failure
+from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, lint, parse_rule
+from brokernat.doctor.checks.failures import once, path_failure
 from brokernat.doctor.checks.places import (
-    ProbedEndpoint,
     bootstrap_servers,
     dialled_nodes,
-    map_doubts,
+    is_node,
     place_of,
-    places,
     probed_endpoints,
     server_of,
 )
 from brokernat.doctor.checks.proven_rules import known_line, proven_line, proven_lines
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import BrokerPath, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
+from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
 from brokernat.doctor.host_kinds import dialable, is_loopback, neighbours
+from brokernat.errors import Finding
 from brokernat.text import listed
 
 _ALIKE, _MOST_COMPARED = 0.85, 10
@@ -43,20 +42,22 @@ def rule_missing(evidence: Evidence) -> Iterator[CheckFinding]:
     # An unused rule is probably that of a node that is down.
     compared = unused if len(unused) <= _MOST_COMPARED and not _missing(evidence) else {}
     for path in evidence.paths:
-        if path.probe is None and dialable(path.broker.host, path.broker.port):
-            message = "no rule of the address map matches it, so clients do not dial it"
-            alike = get_close_matches(path.broker.endpoint, compared, n=1, cutoff=_ALIKE)
-            typo = tuple(
+        end = path.broker.endpoint
+        if path.probe is not None or not dialable(path.broker.host, path.broker.port):
+            continue
+        client = [
+            *_too_narrow(evidence, path.broker.host),
+            *(
                 f"correct the left side of `{unused[each]}` if it is meant for this node; its target was not tested"
-                for each in alike
-            )
-            typo = (*_too_narrow(evidence, path.broker.host), *typo)
-            remedy = Remedy(typo, rules=proven_line(evidence, path))
-            if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
-                end = path.broker.endpoint
-                passed = "set `unmapped: pass` if clients may dial it: the endpoint accepts connections from here"
-                remedy = Remedy((passed, *typo), rules=known_line(evidence, path) or (f"{end} = {end}",))
-            yield error(place_of(path, evidence), message, remedy=remedy)
+                for each in get_close_matches(end, compared, n=1, cutoff=_ALIKE)
+            ),
+        ]
+        rules = proven_line(evidence, path)
+        if path.direct is not None and path.direct.connected and not is_loopback(path.broker.host):
+            passed = "set `unmapped: pass` if clients may dial it: the endpoint accepts connections from here"
+            client, rules = [passed, *client], known_line(evidence, path) or (f"{end} = {end}",)
+        message = "no rule of the address map matches it, so clients do not dial it"
+        yield error(place_of(path, evidence), message, client=client, rules=rules)
 
 
 def _too_narrow(evidence: Evidence, host: str) -> Iterator[str]:
@@ -85,15 +86,17 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     # Keep the rule of a broker that is down.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
     for rule in _unused_rules(evidence):
-        if before := _matching_before(rule, evidence):
+        alone = AddressMap.parse(rule)
+        # Earlier rules translate the endpoints that this rule matches, too.
+        before = list(dict.fromkeys(path.rule for path in evidence.paths if path.rule and _matches(alone, path.broker)))
+        if before:
             shown = ", ".join(f"`{each}`" for each in before[:_SHOWN]) + (", …" if len(before) > _SHOWN else "")
             message = f"earlier rules match every endpoint that it matches ({shown})"
-            yield info(
-                f"rule {rule}", message, client=f"remove `{rule}`, unless it is for brokers that are added later"
-            )
-            continue
-        fix = f"remove or correct `{rule}`{unless}"
-        yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
+            fix = f"remove `{rule}`, unless it is for brokers that are added later"
+            yield info(f"rule {rule}", message, client=fix)
+        else:
+            fix = f"remove or correct `{rule}`{unless}"
+            yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
 
 
 def _missing(evidence: Evidence) -> set[int]:
@@ -101,24 +104,18 @@ def _missing(evidence: Evidence) -> set[int]:
     return set(evidence.replicas or ()) - {path.broker.node_id for path in evidence.paths}
 
 
-def _matching_before(rule: str, evidence: Evidence) -> list[str]:
-    """The rules that translate the advertised endpoints that this rule matches, too."""
-    alone = AddressMap.parse(rule)
-    ends = [
-        (path.rule, Endpoint(path.broker.host, path.broker.port))
-        for path in evidence.paths
-        if path.rule and dialable(path.broker.host, path.broker.port)
-    ]
-    return list(dict.fromkeys(before for before, end in ends if alone.find(end)))
+def _matches(rules: AddressMap, broker: Advertised) -> bool:
+    return dialable(broker.host, broker.port) and rules.find(Endpoint(broker.host, broker.port)) is not None
 
 
+@once
 def _unused_rules(evidence: Evidence) -> list[str]:
     """The rules that nothing uses; none if no node uses any rule, which BN609 reports for the whole map."""
     used = {path.rule for path in evidence.paths}
     if used.isdisjoint(evidence.rules or ()):
         return []
     used |= {probe.rule for probe in evidence.bootstraps}
-    used |= {rule for rule, each in map_doubts(evidence) if each.code in HIDING}
+    used |= {rule for rule, each in _map_doubts(evidence) if each.code in _HIDING}
     return [rule for rule in evidence.rules or () if rule not in used]
 
 
@@ -133,60 +130,63 @@ def rules_in_conflict(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: follow the hint of each rule; `brokernat map check` reports the same without a network.
     """
     rules, unused = evidence.rules or (), {*_unused_rules(evidence)}
-    for rule, each in map_doubts(evidence):
-        hides = hiding_path(evidence, rule) if each.code in HIDING else None
-        if hides is not None:
-            message = f"`{hides.rule}` stands before `{rule}` and leads elsewhere"
-            fix = f"put `{rule}` before `{hides.rule}`, or remove that one"
-            proof = [f"proven: {line}" for line in known_line(evidence, hides)]
+    for rule, each in _map_doubts(evidence):
+        hidden_for = hidden_rules(evidence).get(rule) if each.code in _HIDING else None
+        if hidden_for is not None:
+            message = f"`{hidden_for.rule}` stands before `{rule}` and leads elsewhere"
+            fix = f"put `{rule}` before `{hidden_for.rule}`, or remove that one"
+            proof = [f"proven: {line}" for line in known_line(evidence, hidden_for)]
             if not proof:
                 fix += f"; the target of `{rule}` was not tested"
             sure = Confidence.PROVEN if proof else Confidence.LIKELY
-            failure = path_failure(hides, evidence)
+            failure = path_failure(hidden_for, evidence)
             yield error(f"rule {rule}", message, proof, client=fix, explains=[failure], confidence=sure)
             continue
         if each.code == _SHARED and unused.intersection(rules[n] for n in each.rules):
             # BN606 reports the rule that is never used.
             continue
-        if each.code in (_SHARED, _CHAINED) and _leads_each_to_its_own(evidence, rule):
+        led = [path for path in evidence.paths if path.rule == rule]
+        # A gateway chooses by the name in TLS (SNI), or the rules exchange forwards.
+        if each.code in (_SHARED, _CHAINED) and led and all(is_node(path.probe, path.broker.node_id) for path in led):
             continue
         # The first match wins and may be correct. If it is not, its target causes another error.
-        failing = [path for path in evidence.paths if path.rule == rule and path_failure(path, evidence) is not None]
+        failing = [path for path in led if path_failure(path, evidence) is not None]
         proven = known_line(evidence, failing[0]) if len(failing) == 1 else ()
         remedy = Remedy(rules=proven) if proven else Remedy((each.hint,) if each.hint else ())
         yield warning(f"rule {rule}", each.message, (each.code,), remedy=remedy)
 
 
-def _leads_each_to_its_own(evidence: Evidence, rule: str) -> bool:
-    """Whether each node that the rule leads to is proven there: a gateway chooses by the name in TLS (SNI), or the
-    rules exchange forwards.
-    """
-    met = [(path.probe and path.probe.identity, path.broker.node_id) for path in evidence.paths if path.rule == rule]
-    return bool(met) and all(each and each.node_id == node_id and not each.others for each, node_id in met)
+@once
+def _map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
+    """The warnings about the client's map, each with its rule."""
+    rules = evidence.rules or ()
+    return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
 
 
-HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
-"""The warnings about a rule that an earlier one hides."""
+@once
+def hidden_rules(evidence: Evidence) -> dict[str, BrokerPath]:
+    """The rules that an earlier one hides, each with the path that fails because of that."""
+    hidden = {rule: _hidden_for(evidence, rule) for rule, each in _map_doubts(evidence) if each.code in _HIDING}
+    return {rule: path for rule, path in hidden.items() if path is not None}
 
 
-def hiding_path(evidence: Evidence, rule: str) -> BrokerPath | None:
+def _hidden_for(evidence: Evidence, rule: str) -> BrokerPath | None:
     """The path that fails because an earlier rule hides this one, which is proven for its node; or no rule is proven
     for it, and this one matches it, too.
     """
     alone = AddressMap.parse(rule)
     for path in evidence.paths:
-        end, failure = path.broker, path_failure(path, evidence)
+        failure = path_failure(path, evidence)
         if not path.rule or path.rule == rule or failure is None or failure.doubt:
             continue
         proven = [line.replace(" = ", "=") for line in known_line(evidence, path)]
-        matches = dialable(end.host, end.port) and alone.find(Endpoint(end.host, end.port)) is not None
         # A wider rule that leads to another node may be right, and the forward wrong; two rules of one endpoint cannot,
         # and neither can a rule that leads several nodes to one endpoint.
         led_alike = [each for each in evidence.paths if each.rule == path.rule and _same_end(each, path)]
         several = sum(path_failure(each, evidence) is not None for each in led_alike) > 1
         alike = several or path.rule.partition("=")[0] == rule.partition("=")[0]
         lost = failure.stage == "connect" or (failure.stage == "identity" and alike)
-        if rule in proven or (matches and not proven and lost):
+        if rule in proven or (not proven and lost and _matches(alone, path.broker)):
             return path
     return None
 
@@ -195,6 +195,8 @@ def _same_end(one: BrokerPath, other: BrokerPath) -> bool:
     return one.probe is not None and other.probe is not None and one.probe.endpoint == other.probe.endpoint
 
 
+_HIDING = ("duplicate-rule", "contradicting-rule", "shadowed-rule")
+"""The warnings about a rule that an earlier one hides."""
 _SHOWN = 3
 _SHARED, _CHAINED = "shared-target", "chained-rule"
 
@@ -215,10 +217,9 @@ def map_of_another_time(evidence: Evidence) -> Iterator[CheckFinding]:
     severity = Severity.ERROR if evidence.unmapped == "fail" else Severity.WARNING
     message = "no rule matches an advertised endpoint"
     seen = (f"advertised: {advertised}", f"first rule: {evidence.rules[0]}")
-    remedy = Remedy(
-        (*_other_ports(evidence), "write a new map: `brokernat discover` finds the rules"), rules=proven_lines(evidence)
-    )
-    unmapped = [each.failure for each in places(evidence) if each.failure is not None and each.failure.stage == "rule"]
+    client = (*_other_ports(evidence), "write a new map: `brokernat discover` finds the rules")
+    remedy = Remedy(client, rules=proven_lines(evidence))
+    unmapped = [path_failure(path, evidence) for path in evidence.paths if path.probe is None]
     yield finding(severity, evidence.subject, message, seen, remedy=remedy, explains=unmapped)
 
 
@@ -226,10 +227,8 @@ def _other_ports(evidence: Evidence) -> Iterator[str]:
     """What is wrong with rules for the advertised hosts with another port."""
     now = {path.broker.host.lower(): path.broker.port for path in evidence.paths}
     for rule in map(parse_rule, evidence.rules or ()):
-        if not isinstance(rule, HostPortRule):
-            continue
-        port = now.get(rule.advertised.host)
-        if port not in (None, rule.advertised.port):
+        port = now.get(rule.advertised.host) if isinstance(rule, HostPortRule) else None
+        if isinstance(rule, HostPortRule) and port not in (None, rule.advertised.port):
             yield f"if only the port has changed: correct it in `{rule}`; the broker advertises port {port} now"
 
 
@@ -250,10 +249,7 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: exchange the sides.
     """
     advertised = {broker.endpoint for probed in probed_endpoints(evidence) for broker in probed.probe.brokers or ()}
-    dead: dict[str, list[ProbedEndpoint]] = {}
-    for probed in bootstrap_servers(evidence):
-        if probed.probe.rule is not None and _dead_by_its_rule(probed, evidence):
-            dead.setdefault(probed.probe.rule, []).append(probed)
+    dead = _dead_by_rule(evidence)
     sides = {text: (str(parse_rule(text).pattern), text.partition("=")[2]) for text in evidence.rules or ()}
     proven = {text for text, (left, right) in sides.items() if right in advertised and left not in advertised}
     # If no bootstrap server answers, only the gateway's host shows which other rules are reversed.
@@ -278,7 +274,7 @@ def reversed_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             f"`{text}` ({why})",
             client=fix,
             rules=rules,
-            explains=[*unmapped, *(each.failure for each in dead.get(text, ()))],
+            explains=[*unmapped, *dead.get(text, ())],
             confidence=Confidence.PROVEN if text in proven else Confidence.LIKELY,
         )
 
@@ -287,11 +283,17 @@ def _host(end: str) -> str:
     return end.rpartition(":")[0] or end
 
 
-def _dead_by_its_rule(probed: ProbedEndpoint, evidence: Evidence) -> bool:
-    """Whether a bootstrap server answers at the configured endpoint, and not at the rule's target."""
-    if probed.probe.rule is None or probed.failure is None or probed.failure.stage not in ("resolve", "connect"):
-        return False
-    return any(each.endpoint == server_of(probed.probe) and each.connected for each in evidence.as_written)
+def _dead_by_rule(evidence: Evidence) -> dict[str, list[Failure]]:
+    """The failures of bootstrap servers that answer at the configured endpoint, and not at the rule's target."""
+    found: dict[str, list[Failure]] = {}
+    as_written = {each.endpoint for each in evidence.as_written if each.connected}
+    for probed in bootstrap_servers(evidence):
+        rule, failure = probed.probe.rule, probed.failure
+        if rule is None or failure is None or failure.stage not in ("resolve", "connect"):
+            continue
+        if server_of(probed.probe) in as_written:
+            found.setdefault(rule, []).append(failure)
+    return found
 
 
 @check("BN617", Need.METADATA, Need.MAP, explains=("BN305", "BN601", "BN603", "BN606", "BN607", "BN308"))
@@ -316,6 +318,5 @@ def chained_rules(evidence: Evidence) -> Iterator[CheckFinding]:
             continue
         last = following.translate(Endpoint.parse(end))
         remedy = Remedy(("write one rule for both steps",), rules=(f"{path.broker.endpoint} = {last}",))
-        yield error(
-            probed, f"the target of `{path.rule}` matches `{following}`", (f"rule: {following}",), remedy=remedy
-        )
+        message = f"the target of `{path.rule}` matches `{following}`"
+        yield error(probed, message, (f"rule: {following}",), remedy=remedy)

@@ -7,21 +7,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from brokernat.address import AddressMap, lint
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.proven_rules import known_line
 from brokernat.doctor.checks.registry import Place
-from brokernat.doctor.evidence import (
-    BrokerPath,
-    EndpointProbe,
-    Evidence,
-    Identity,
-    Stage,
-    TlsHandshake,
-)
-from brokernat.doctor.finding import Confidence, Failure, Severity
-from brokernat.errors import Finding
+from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, Stage, TlsHandshake
+from brokernat.doctor.finding import Failure, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +52,19 @@ class ProbedEndpoint(Place):
 
     def others_past(self, stage: Stage) -> tuple[ProbedEndpoint, ...]:
         """The other nodes at which this client passes a stage with its configuration."""
-        return tuple(
-            each
-            for each in dialled_nodes(self.evidence)
-            if each.probe.endpoint != self.probe.endpoint
-            and each.node != self.node
-            and (done := getattr(each.probe, stage)) is not None
-            and done.ok
-        )
+        nodes = (each for each in dialled_nodes(self.evidence) if each.node != self.node)
+        return tuple(each for each in nodes if each.probe.endpoint != self.probe.endpoint and _past(stage, each.probe))
 
     @property
     def removable(self) -> bool:
         """Whether it is a bootstrap server that clients do not need: another one answers, and no node fails."""
         others = (probe for probe in self.evidence.bootstraps if probe.endpoint != self.probe.endpoint)
         nodes = (place_of(path, self.evidence) for path in self.evidence.paths)
-        return self.path is None and any(each.answers for each in others) and all(map(works_for_clients, nodes))
+        return self.path is None and any(each.answers for each in others) and not any(map(_fails, nodes))
 
     def bootstraps_past(self, stage: Stage) -> bool:
         """Whether this client passes a stage at a bootstrap server with its configuration."""
-        results = (getattr(probe, stage) for probe in self.evidence.bootstraps if probe.answers)
-        return any(done is not None and done.ok for done in results)
+        return any(probe.answers and _past(stage, probe) for probe in self.evidence.bootstraps)
 
     @property
     def proven_elsewhere(self) -> tuple[str, ...]:
@@ -109,25 +93,17 @@ class ProbedEndpoint(Place):
         own = self.probe.addresses, self.probe.port
         return [each for each in dialled_nodes(self.evidence) if (each.probe.addresses, each.probe.port) == own]
 
-    def _proven_here(self) -> list[DialledNode]:
-        """The other nodes that are proven at this address and port, each by its own TLS name."""
-        return [
-            each
-            for each in self.at_same_address
-            if each.failure is None and each.probe.tls is not None and each.probe.name != self.probe.name
-            if each.probe.node_id == each.path.broker.node_id
-        ]
-
     @property
     def chosen_by_name(self) -> str | None:
         """What to correct if a gateway at this address chooses the broker by the TLS name: different nodes answer."""
         if self.path is None:
             return None
-        met = [each.probe.identity for each in self.at_same_address if each.probe.tls is not None]
-        known = nodes_of(self._proven_here())
-        one_answers = len({each.node_id for each in met if each is not None and not each.others} - {None}) < _FEWEST
-        # Something else than a broker answers for this name.
-        if one_answers and not (known and self.probe.protocol):
+        by_tls = [each for each in self.at_same_address if each.probe.tls is not None]
+        met = {each.probe.node_id for each in by_tls if each.probe.identity and not each.probe.identity.others}
+        proven = [each for each in by_tls if each.failure is None and each.probe.node_id == each.path.broker.node_id]
+        known = nodes_of([each for each in proven if each.probe.name != self.probe.name])
+        # With one node, something else than a broker answers for this name.
+        if len(met - {None}) < _FEWEST and not (known and self.probe.protocol):
             return None
         by_name = f"the gateway at {self.probe.endpoint} chooses the broker by the TLS name (SNI)"
         by_name += f" and knows {known}" if known else ""
@@ -207,12 +183,6 @@ def nodes_by_id(evidence: Evidence) -> dict[int | None, DialledNode]:
     return {each.path.broker.node_id: each for each in dialled_nodes(evidence)}
 
 
-@once
-def answering_nodes(evidence: Evidence) -> set[int | None]:
-    """The ids of the nodes that answer at dialled nodes' endpoints; None stands for an unknown one."""
-    return {each.probe.node_id for each in dialled_nodes(evidence)}
-
-
 def handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:
     """The probed endpoints with TLS."""
     return [(probed, probed.probe.tls) for probed in probed_endpoints(evidence) if probed.probe.tls is not None]
@@ -227,7 +197,17 @@ def places(evidence: Evidence) -> Iterator[Place]:
 @once
 def failing(evidence: Evidence) -> frozenset[str]:
     """The subjects of the bootstrap servers and nodes that do not work for clients."""
-    return frozenset(each.subject for each in places(evidence) if not works_for_clients(each))
+    return frozenset(each.subject for each in places(evidence) if _fails(each))
+
+
+def _fails(place: Place) -> bool:
+    return place.failure is not None and not place.failure.doubt
+
+
+def _past(stage: Stage, probe: EndpointProbe) -> bool:
+    """Whether this client passes a stage there."""
+    result = getattr(probe, stage)
+    return result is not None and result.ok
 
 
 def node(path: BrokerPath) -> str:
@@ -262,18 +242,6 @@ def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | N
     return next(iter(names[0])) if len(names[0]) == 1 and all(each == names[0] for each in names) else None
 
 
-@once
-def map_doubts(evidence: Evidence) -> list[tuple[str, Finding]]:
-    """The warnings about the client's map, each with its rule."""
-    rules = evidence.rules or ()
-    return [(rules[each.rules[-1]], each) for each in lint(AddressMap.parse("\n".join(rules)))] if rules else []
-
-
-def sureness(identity: Identity) -> Confidence:
-    """The confidence of a finding that depends on which node answered."""
-    return Confidence.PROVEN if identity.confidence == "proven" else Confidence.LIKELY
-
-
 def acl_line(evidence: Evidence, right: str) -> str:
     """The command that grants the client's user a right. The name in a certificate depends on the brokers' mapping
     rules, so it is left to fill in.
@@ -281,17 +249,6 @@ def acl_line(evidence: Evidence, right: str) -> str:
     server = next((probe.endpoint for probe in evidence.bootstraps if probe.answers), "HOST:PORT")
     user = shlex.quote(f"User:{evidence.user or 'NAME'}")
     return f"kafka-acls.sh --bootstrap-server {server} --add --allow-principal {user} {right}"
-
-
-def works_for_clients(place: Place) -> bool:
-    return place.failure is None or place.failure.doubt
-
-
-def only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:
-    """The paths to brokers that only this bootstrap server names."""
-    others = {each for probe in evidence.bootstraps if probe.endpoint != endpoint for each in probe.brokers or ()}
-    named = {each for probe in evidence.bootstraps if probe.endpoint == endpoint for each in probe.brokers or ()}
-    return [path for path in evidence.paths if path.broker in named - others]
 
 
 def server_of(probe: EndpointProbe) -> str:
@@ -323,8 +280,8 @@ def nearly_in(probes: Iterable[EndpointProbe]) -> bool:
 def reached_from_here(evidence: Evidence) -> set[int]:
     """The nodes that answered the doctor, or Kafka's own client in the driver's JVM."""
     seen = {path.broker.node_id for path in evidence.paths if path.answers}
-    jvms = [node for each in evidence.executors if each.is_driver for node in each.nodes]
-    return seen | {node.node_id for node in jvms if node.reached}
+    of_driver = (node for each in evidence.executors if each.is_driver for node in each.nodes)
+    return seen.union(node.node_id for node in of_driver if node.reached)
 
 
 _PORT = re.compile(r":(\d+)$")
