@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from brokernat.doctor.checks.advice import own_address, reached_listeners
 from brokernat.doctor.checks.failures import path_failure
-from brokernat.doctor.checks.places import node, place_of, probed_endpoints
+from brokernat.doctor.checks.names import resolved_names
+from brokernat.doctor.checks.places import node, place_of
 from brokernat.doctor.checks.proven_rules import advice_to_test, known_line, proven_line, unmapped_advice
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import remedy_for
@@ -94,9 +95,8 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: Docker, Kubernetes and cloud providers give hosts such names, and other networks do not resolve them.
     Remedy: add a rule to the address map; or add a listener that advertises a name that resolves here.
     """
-    found = (each for each in probed_endpoints(evidence) if each.probe.addresses and each.probe.hosts_entry is None)
     # The name server knows other names of these domains.
-    domains = {_domain(each.host) for each in found} - {""}
+    domains = set(map(_domain, resolved_names(evidence))) - {""}
     for path in evidence.paths:
         met = path.probe or path.direct
         resolves = met is not None and bool(met.addresses)
@@ -108,8 +108,8 @@ def name_of_inside(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _domain(host: str) -> str:
-    """The name without its first label; empty for an address and for a name of one label."""
-    return "" if address(host) is not None else host.lower().rstrip(".").partition(".")[2]
+    """The name without its first label; empty for a name of one label."""
+    return host.lower().rstrip(".").partition(".")[2]
 
 
 @check("BN204", Need.METADATA, explains=("BN301", "BN302"))
@@ -121,11 +121,9 @@ def advertised_nothing(evidence: Evidence) -> Iterator[CheckFinding]:
     Why: `advertised.listeners` is missing and `listeners` is a wildcard, or a listener is not up yet.
     Remedy: write `advertised.listeners` with a host and a port.
     """
-    for path in evidence.paths:
+    # A rule translates it to an endpoint that clients can dial.
+    for path in (path for path in evidence.paths if not path.rule):
         place = address(path.broker.host)
-        if path.rule:
-            # The rule translates it to an endpoint that clients can dial.
-            continue
         if not path.broker.host or not 1 <= path.broker.port <= 65535 or (place is not None and place.is_unspecified):
             fix = "write `advertised.listeners` with a host and a port that clients can dial"
             yield error(place_of(path, evidence), "no client can dial this endpoint", broker=fix)

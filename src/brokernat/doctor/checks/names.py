@@ -107,7 +107,7 @@ def name_server(evidence: Evidence) -> Iterator[CheckFinding]:
             seen = (f"resolver: {probed.probe.dns_error}",) if probed.probe.dns_error else ()
             fix = "check that the name servers of /etc/resolv.conf answer from here: `getent hosts NAME`"
             message = "the name server of this machine does not answer"
-            if others := _resolved_names(evidence):
+            if others := resolved_names(evidence):
                 message = f"the name server has an answer for `{others[0]}`, and fails for this name"
                 fix = f"ask the administrator of the name server or of the zone of `{probed.host}`: `dig {probed.host}`"
             yield finding(probed.severity, probed, message, seen, client=fix)
@@ -146,11 +146,7 @@ def some_addresses_fail(evidence: Evidence) -> Iterator[CheckFinding]:
             yield warning(probed, message, (*failed, *leads), client=fix, explains=False)
 
 
-@check(
-    "BN316",
-    Need.METADATA,
-    explains=("BN104", "BN203", "BN302", "BN308", "BN309", "BN310", "BN315", "BN401"),
-)
+@check("BN316", Need.METADATA, explains=("BN104", "BN203", "BN302", "BN308", "BN309", "BN310", "BN315", "BN401"))
 def one_address_for_all_names(evidence: Evidence) -> Iterator[CheckFinding]:
     """All advertised names have one address.
 
@@ -174,8 +170,8 @@ def one_address_for_all_names(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in named:
         advice = remedy_for(evidence, probed.path)
         compare = "compare `getent hosts no-such-name.example`: the name server may answer every name with this address"
-        known = known_kind(probed.host) or ("", "advertise names that the clients' name server knows")
-        remedy = Remedy((compare, *advice.client), (known[1],), advice.rules)
+        _, broker = known_kind(probed.host) or ("", "advertise names that the clients' name server knows")
+        remedy = Remedy((compare, *advice.client), (broker,), advice.rules)
         message = f"it returns {addresses[0]} for all of them, and no broker answers there"
         yield error(probed, message, remedy=remedy, confidence=Confidence.LIKELY)
 
@@ -215,7 +211,7 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         tunnel = " or the forward there" if all(map(is_loopback, probed.probe.addresses)) else ""
         remedy = Remedy(
             (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}",),
-            () if _resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
+            () if resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
         if exchange := _exchange(probed):
@@ -228,20 +224,19 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _exchange(probed: ProbedEndpoint) -> str | None:
     """What to exchange if this name's address leads to another node, and that node's name to this one."""
-    nodes, met = nodes_by_id(probed.evidence), probed.probe.node_id
-    if probed.path is None or met in (None, probed.path.broker.node_id):
+    other = nodes_by_id(probed.evidence).get(probed.probe.node_id)
+    if probed.path is None or other is None or other.node == probed.node:
         return None
-    other = nodes.get(met)
-    if other is None or other.probe.node_id != probed.path.broker.node_id:
+    if other.probe.node_id != probed.path.broker.node_id:
         return None
     one, two = sorted((probed.host, other.host))
     return f"exchange the addresses of `{one}` and `{two}` in /etc/hosts, or the forwards behind them"
 
 
-def _resolved_names(evidence: Evidence) -> list[str]:
+def resolved_names(evidence: Evidence) -> list[str]:
     """The names of endpoints that a name server resolves."""
     found = (each for each in probed_endpoints(evidence) if each.probe.addresses and each.probe.hosts_entry is None)
-    return [each.host for each in found if address(each.host) is None and not is_loopback(each.host)]
+    return [each.host for each in found if _is_name(each)]
 
 
 _ANOTHER = ("identity", "cluster")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.places import places, probed_endpoints
-from brokernat.doctor.checks.registry import check, finding, warning
+from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Severity
+from brokernat.doctor.finding import CheckFinding
 from brokernat.text import counted
 
 
@@ -26,10 +26,9 @@ def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
         yield warning(evidence.subject, message)
     for probed in probed_endpoints(evidence):
         if not probed.probe.complete:
+            message = "the time ran out before every probe finished"
             fix = "give the doctor more time: `--timeout SECONDS`"
-            yield warning(
-                probed.subject, "the time ran out before every probe finished", client=fix, explains=(probed.doubt,)
-            )
+            yield warning(probed.subject, message, client=fix, explains=(probed.doubt,))
 
 
 @check("BN005", residual=True)
@@ -42,10 +41,8 @@ def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: read the evidence of the finding; `--save FILE` keeps all evidence for a bug report.
     """
     for place in places(evidence):
-        failure = place.failure
-        if failure is None:
-            continue
-        severity = Severity.WARNING if failure.doubt else Severity.ERROR
-        message = f"{failure.stage} at {failure.endpoint}: {failure.words}"
-        seen = (failure.detail,) if failure.detail else ()
-        yield finding(severity, place, message, seen, client="keep the evidence with `--save FILE`, and report it")
+        if failure := place.failure:
+            report = warning if failure.doubt else error
+            message = f"{failure.stage} at {failure.endpoint}: {failure.words}"
+            seen = (failure.detail,) if failure.detail else ()
+            yield report(place, message, seen, client="keep the evidence with `--save FILE`, and report it")

@@ -29,7 +29,7 @@ def executor_way(evidence: Evidence) -> Iterator[CheckFinding]:
             ends = [node.dialled or node.advertised for node in barred]
             names = ", ".join(f"node {node.node_id}" for node in barred)
             seen = [
-                f"node {node.node_id} at {end}: {node.outcome}" + (f": {node.detail}" if node.detail else "")
+                f"node {node.node_id} at {end}: {': '.join(filter(None, (node.outcome, node.detail)))}"
                 for node, end in zip(barred, ends, strict=True)
             ]
             fix = f"allow connections from {executor.host} to {', '.join(dict.fromkeys(ends))}"
