@@ -48,12 +48,12 @@ def advertised_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
         elif path.probe is not None and path.answers and path.probe.cluster_id in home:
             severity, message = Severity.WARNING, f"{message}, which works on this machine only"
         instead = reached_listeners(evidence)
-        advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
         rules = () if instead else proven_line(evidence, path)
         client = (*instead, *advice_to_test(evidence, rules), *unmapped_advice(evidence, rules))
+        advertise = "in `advertised.listeners`, give each broker its own endpoint that clients can dial"
         remedy = Remedy(client, (advertise,), rules)
-        at_node = place_of(path, evidence)
-        yield finding(severity, at_node, message, remedy=remedy, explains=severity is Severity.ERROR)
+        explains = severity is Severity.ERROR
+        yield finding(severity, place_of(path, evidence), message, remedy=remedy, explains=explains)
 
 
 @check("BN202", Need.METADATA)

@@ -59,10 +59,11 @@ def path_failure(path: BrokerPath, evidence: Evidence) -> Failure | None:
         return Failure(probe.endpoint, "identity", broker.node_id, words="another node", doubt=own is not None)
     if told_by and not any(same_listener(probe, each) for each in told_by):
         return Failure(probe.endpoint, "metadata", broker.node_id, words=_ANOTHER_LISTENER)
-    if size_failure(probe) is None and identity is not None and identity.node_id is None and path.rule:
+    failure = size_failure(probe)
+    if failure is None and identity is not None and identity.node_id is None and path.rule:
         words = "not proven" if probe.complete else "time ran out"
         return Failure(probe.endpoint, "identity", broker.node_id, words=words, doubt=True)
-    return size_failure(probe)
+    return failure
 
 
 @once
@@ -152,19 +153,18 @@ def _words(stage: str, result: object) -> str:
 
 # Outcomes that more time might change, and how many of them count as a failure after the time ran out.
 _WAITING, _AGREEING = ("timeout", "mixed", "silent", "stalled", "no-answer"), 2
-_TLS = {
-    "not-tls": "no TLS there",
-    "name-mismatch": "certificate of another name",
-    "expired": "certificate not valid now",
-    "untrusted": "certificate not trusted",
-    "unfit": "unsuitable certificate",
-    "client-certificate": "needs a client certificate",
-    "failed": "TLS fails",
-}
 _WORDS = {
     "resolve": {"unknown": "name unknown", "no-answer": "no name server", "not-a-name": "not a host name"},
     "connect": {"refused": "refused", "timeout": "no answer", "unreachable": "no route", "mixed": "no connection"},
-    "tls": _TLS,
+    "tls": {
+        "not-tls": "no TLS there",
+        "name-mismatch": "certificate of another name",
+        "expired": "certificate not valid now",
+        "untrusted": "certificate not trusted",
+        "unfit": "unsuitable certificate",
+        "client-certificate": "needs a client certificate",
+        "failed": "TLS fails",
+    },
     "versions": {"controller": "a controller's listener"},
     "sasl": {
         "not-tried": "login not tried",

@@ -53,40 +53,45 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Remedy:
-    """Correct the rule if no forward could be right, otherwise the forward."""
-    end, rule = probed.probe.endpoint, probed.path.rule
-    sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
-    advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
+    """What leads to the wrong node: a gateway that chooses by the TLS name, the rule, or a record or the forward."""
     if by_name := probed.chosen_by_name:
         return Remedy(broker=(by_name,))
-    if not rule and (record := stale_record(probed.evidence, probed.path)):
+    if probed.path.rule:
+        return _corrected_rule(probed, met, probed.path.rule, lines)
+    if record := stale_record(probed.evidence, probed.path):
         return Remedy((record,), rules=lines)
-    if not rule and (one := _one_place(probed, met)):
+    if one := _one_place(probed, met):
         return Remedy(broker=(one,), rules=lines)
-    if not rule and (one := _all_lead_to_one(probed, met)):
+    if one := _all_lead_to_one(probed, met):
         return Remedy(broker=(one,))
-    if not rule and (record := _record_of_another(probed, met)):
+    if record := _record_of_another(probed, met):
         old = f"if `{probed.host}` is an old name, correct `advertised.listeners` of {probed.node}"
         return Remedy((record,), (old,), lines)
-    if not rule:
-        own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
-        forward = f"correct the forward at {end}: it leads to node {met.node_id}"
-        if probed.is_behind_gateway:
-            return Remedy(broker=(forward, own), rules=lines)
-        return Remedy(broker=(own, f"if a gateway is in between, {forward}"), rules=lines)
+    own = f"check `advertised.listeners` of {probed.node}: it must name its own endpoint"
+    forward = f"correct the forward at {probed.probe.endpoint}: it leads to node {met.node_id}"
+    if probed.is_behind_gateway:
+        return Remedy(broker=(forward, own), rules=lines)
+    return Remedy(broker=(own, f"if a gateway is in between, {forward}"), rules=lines)
+
+
+def _corrected_rule(probed: DialledNode, met: Identity, rule: str, lines: tuple[str, ...]) -> Remedy:
+    """Correct the rule if no forward could be right, otherwise the forward."""
+    end = probed.probe.endpoint
+    sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
+    advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if len(sharing) == 1 and not advertised:
         named = f", or the DNS record of `{probed.host}`" if address(probed.host) is None else ""
         return Remedy(broker=(f"correct the forward to this node{named}",), rules=lines)
-    others = ", ".join(f"node {each.broker.node_id}" for each in sharing if each is not probed.path)
-    shared = f"{end} is the target of the rule for {others} too, and each node needs an endpoint of its own"
-    fix = f"correct the rule `{rule}`: {'it leads to an advertised endpoint' if advertised else shared}"
     if len(sharing) > 1 and {path.rule for path in sharing} == {rule}:
         fix = f"`{rule}` leads {len(sharing)} nodes to one endpoint: write one rule for each node instead"
         # The node that answers there needs its rule, too.
-        right = [path for path in sharing if path.broker.node_id == met.node_id]
-        lines = (*(f"{path.broker.endpoint} = {end}" for path in right), *lines)
-        return Remedy((fix,), ("give each node a forward of its own at the gateway",), lines)
-    return Remedy((fix,), rules=lines)
+        right = [f"{path.broker.endpoint} = {end}" for path in sharing if path.broker.node_id == met.node_id]
+        return Remedy((fix,), ("give each node a forward of its own at the gateway",), (*right, *lines))
+    why = "it leads to an advertised endpoint"
+    if not advertised:
+        others = ", ".join(f"node {each.broker.node_id}" for each in sharing if each is not probed.path)
+        why = f"{end} is the target of the rule for {others} too, and each node needs an endpoint of its own"
+    return Remedy((f"correct the rule `{rule}`: {why}",), rules=lines)
 
 
 def _one_place(probed: DialledNode, met: Identity) -> str | None:
