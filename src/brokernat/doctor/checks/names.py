@@ -209,8 +209,9 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
             yield info(probed, message, seen, explains=False)
             continue
         tunnel = " or the forward there" if all(map(is_loopback, probed.probe.addresses)) else ""
+        instead = "" if probed.path else ", or use an address as bootstrap server"
         remedy = Remedy(
-            (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{'' if probed.path else _OR_AN_ADDRESS}",),
+            (f"correct or remove the line `{line}` of /etc/hosts{tunnel}{instead}",),
             () if resolved_names(evidence) else ("advertise a name that the clients' name server resolves",),
             proven_line(evidence, probed.path) if probed.path else (),
         )
@@ -240,7 +241,6 @@ def resolved_names(evidence: Evidence) -> list[str]:
 
 
 _ANOTHER = ("identity", "cluster")
-_OR_AN_ADDRESS = ", or use an address as bootstrap server"
 _SEVERAL = 2
 """So many other names with the same address show that it is meant for all of them."""
 

@@ -59,8 +59,8 @@ class ProbedEndpoint(Place):
     def removable(self) -> bool:
         """Whether it is a bootstrap server that clients do not need: another one answers, and no node fails."""
         others = (probe for probe in self.evidence.bootstraps if probe.endpoint != self.probe.endpoint)
-        nodes = (place_of(path, self.evidence) for path in self.evidence.paths)
-        return self.path is None and any(each.answers for each in others) and not any(map(_fails, nodes))
+        nodes_work = failing(self.evidence).isdisjoint(map(node, self.evidence.paths))
+        return self.path is None and any(each.answers for each in others) and nodes_work
 
     def bootstraps_past(self, stage: Stage) -> bool:
         """Whether this client passes a stage at a bootstrap server with its configuration."""
@@ -197,11 +197,7 @@ def places(evidence: Evidence) -> Iterator[Place]:
 @once
 def failing(evidence: Evidence) -> frozenset[str]:
     """The subjects of the bootstrap servers and nodes that do not work for clients."""
-    return frozenset(each.subject for each in places(evidence) if _fails(each))
-
-
-def _fails(place: Place) -> bool:
-    return place.failure is not None and not place.failure.doubt
+    return frozenset(each.subject for each in places(evidence) if each.failure is not None and not each.failure.doubt)
 
 
 def _past(stage: Stage, probe: EndpointProbe) -> bool:
