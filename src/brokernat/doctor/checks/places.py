@@ -197,7 +197,7 @@ def places(evidence: Evidence) -> Iterator[Place]:
 @once
 def failing(evidence: Evidence) -> frozenset[str]:
     """The subjects of the bootstrap servers and nodes that do not work for clients."""
-    return frozenset(each.subject for each in places(evidence) if each.failure is not None and not each.failure.doubt)
+    return frozenset(each.subject for each in places(evidence) if not each.works)
 
 
 def _past(stage: Stage, probe: EndpointProbe) -> bool:

@@ -29,6 +29,11 @@ class Place:
     failure: Failure | None
 
     @property
+    def works(self) -> bool:
+        """Whether clients work there: nothing fails, or it is only a doubt."""
+        return self.failure is None or self.failure.doubt
+
+    @property
     def doubt(self) -> Failure | None:
         """The failure if it is only a doubt."""
         return self.failure if self.failure is not None and self.failure.doubt else None

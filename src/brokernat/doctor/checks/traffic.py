@@ -16,7 +16,6 @@ from brokernat.doctor.checks.places import (
     handshakes,
     nodes_of,
     probed_endpoints,
-    works_for_clients,
 )
 from brokernat.doctor.checks.registry import check, error, finding, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence, Stage, Tries
@@ -224,7 +223,7 @@ def flaky(evidence: Evidence) -> Iterator[CheckFinding]:
         if lossy := _lost_like_others(probed):
             message = f"no try got an answer, and at {lossy} only some did"
             yield finding(probed.severity, probed, message, seen, broker=_LIMITED, confidence=Confidence.LIKELY)
-        elif not works_for_clients(probed):
+        elif not probed.works:
             continue
         elif end in evidence.crowded:
             message = "it accepts no connection while those to other endpoints are open, as a client has them"
@@ -302,7 +301,7 @@ def slow(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for probed in probed_endpoints(evidence):
         tries = [each for each in probed.probe.tries if each.failed < each.made and each.largest >= _NOTICED]
-        if not tries or not works_for_clients(probed):
+        if not tries or not probed.works:
             continue
         longest = max(tries, key=attrgetter("largest", "median", "stage"))
         severity = Severity.WARNING if longest.median >= _SLOW else Severity.INFO
