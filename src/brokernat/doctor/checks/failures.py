@@ -7,6 +7,7 @@ is reported as BN005, so a failing client is never reported as working.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import TypeVar
 
 from brokernat.doctor.evidence import ApiVersions, BrokerPath, Connection, EndpointProbe, Evidence, TlsHandshake
@@ -23,6 +24,7 @@ def once(compute: Callable[[Evidence], _Result]) -> Callable[[Evidence], _Result
     """Caches the result for the last evidence, because every check computes it again."""
     last: list[tuple[Evidence, _Result]] = []
 
+    @wraps(compute)
     def kept(evidence: Evidence) -> _Result:
         if not last or last[0][0] is not evidence:
             last[:] = [(evidence, compute(evidence))]

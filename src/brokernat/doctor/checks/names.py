@@ -10,7 +10,6 @@ from brokernat.doctor.checks.places import (
     bootstrap_servers,
     dialled_nodes,
     every_probe,
-    nearly_in,
     nodes_by_id,
     probed_endpoints,
 )
@@ -18,7 +17,7 @@ from brokernat.doctor.checks.proven_rules import proven_line
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.checks.remedies import remedy_for
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback, known_kind, neighbours
 
 
@@ -217,10 +216,9 @@ def hosts_entry(evidence: Evidence) -> Iterator[CheckFinding]:
         )
         if exchange := _exchange(probed):
             remedy = Remedy((exchange,))
-        severity = Severity.WARNING if probed.path is None and nearly_in(evidence.bootstraps) else Severity.ERROR
         message = f"clients fail at the address in the line `{line}`: {failure.words}"
         confidence = Confidence.PROVEN if failure.stage in _ANOTHER else Confidence.LIKELY
-        yield finding(severity, probed, message, seen, remedy=remedy, confidence=confidence)
+        yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=confidence)
 
 
 def _exchange(probed: ProbedEndpoint) -> str | None:

@@ -48,7 +48,7 @@ class ProbedEndpoint(Place):
     def severity(self) -> Severity:
         """A warning for a bootstrap server if clients can use another one, or almost can; otherwise an error."""
         others = [probe for probe in self.evidence.bootstraps if probe is not self.probe]
-        return Severity.WARNING if self.path is None and nearly_in(others) else Severity.ERROR
+        return Severity.WARNING if self.path is None and _nearly_in(others) else Severity.ERROR
 
     def others_past(self, stage: Stage) -> tuple[ProbedEndpoint, ...]:
         """The other nodes at which this client passes a stage with its configuration."""
@@ -235,7 +235,7 @@ def is_of_own_versions(evidence: Evidence, probe: EndpointProbe) -> bool:
 def listener_of(evidence: Evidence, servers: Sequence[EndpointProbe]) -> str | None:
     """The listener name of these bootstrap servers; None if the settings of one of them are unknown."""
     names = [{each.name for each in evidence.listeners if probe.endpoint in each.entered} for probe in servers]
-    return next(iter(names[0])) if len(names[0]) == 1 and all(each == names[0] for each in names) else None
+    return next(iter(names[0])) if names and len(names[0]) == 1 and all(each == names[0] for each in names) else None
 
 
 def acl_line(evidence: Evidence, right: str) -> str:
@@ -263,7 +263,7 @@ def bootstrap(probe: EndpointProbe) -> str:
     return f"bootstrap {server}" if server == probe.endpoint else f"bootstrap {server}, dialled at {probe.endpoint}"
 
 
-def nearly_in(probes: Iterable[EndpointProbe]) -> bool:
+def _nearly_in(probes: Iterable[EndpointProbe]) -> bool:
     """Whether clients can use some bootstrap server, or could after a fix of TLS, login or metadata."""
     return any(
         probe.answers

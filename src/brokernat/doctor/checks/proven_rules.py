@@ -85,7 +85,8 @@ def _host_pattern(
     """What all pairs do to the host, as a function and as a rule; no rule if the host stays."""
     if all(one.host == other.host for one, other in pairs) or _at_own_addresses(evidence, pairs):
         return str, None
-    hosts, targets = {path.broker.host for path in evidence.paths}, {other.host for _, other in pairs}
+    hosts = {path.broker.host for path in evidence.paths} | {one.host for one, _ in pairs}
+    targets = {other.host for _, other in pairs}
     if len(hosts) == len(targets) == 1:
         (target,) = targets
         return lambda _: target, f"{pairs[0][0].host} = {target}"
