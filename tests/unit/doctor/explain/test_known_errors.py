@@ -75,7 +75,7 @@ def test_each_error_is_whole_and_found_by_each_spelling() -> None:
         ('KafkaError{code=_ASSIGNMENT_LOST,val=-142,str="it is gone"}', "local-assignment"),
         ("Error: Local: Erroneous state", "local-state"),
         ("kafka.errors.GroupMaxSizeReachedError", "error-group-full"),
-        ("kafka: error: kafka server: Unable to update finalized features", "error-request"),
+        ("kafka: error: kafka server: Unable to update finalized features", "error-feature-level"),
         ("fetch failed: [74] Fenced Leader Epoch: the leader epoch is older", "error-not-leader"),
         ("produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.", "error-sequence"),
         ('"error":"Deleting offsets of a topic is forbidden while the consumer group is actively', "error-group-use"),
