@@ -28,7 +28,8 @@ _SPELLINGS: Final = "spellings.toml"
 _ANYBODYS: Final = "anybodys.toml"
 # The length of the prefix that finds spellings; no spelling is shorter.
 _FIRST, _MORE = 5, 18
-_WORD = re.compile(rf"(?<![A-Za-z0-9])(?=([A-Za-z_\[].{{0,{_FIRST - 1}}}))")
+# Of a longer name only what follows librdkafka's `ERR_` is a spelling: not `LEADER_NOT_AVAILABLE` of `PREFERRED_…`.
+_WORD = re.compile(rf"(?<![A-Za-z0-9])(?:(?<![A-Z0-9]_)|(?<=ERR_))(?=([A-Za-z_\[].{{0,{_FIRST - 1}}}))")
 # A name's spelling may end with `: `; without it the name is still complete.
 _AFTER_NAME = 2
 # The shortest match of an error's own text: alone (versions differ in the rest), and after its name.

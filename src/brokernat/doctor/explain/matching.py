@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
 from brokernat.doctor.explain.log_text import LONG, cached_by_wording, wording_of
-from brokernat.doctor.explain.peers import UNNAMED, Peer, peer_of
+from brokernat.doctor.explain.peers import UNNAMED, Peer, Words, peer_of
 
 _LETTERS = 5
 # A line of this level is calm, unless it names a fault: the client handles it itself.
@@ -103,7 +103,7 @@ class LineMatch:
             unnamed = "the configured address"
         text = text.replace(" ({endpoint})", "").replace("`{endpoint}`", "{endpoint}")
         capital = text.startswith("{endpoint}")
-        filled = text.format_map({**words, "endpoint": unnamed})
+        filled = text.format_map(Words({**words, "endpoint": unnamed}))
         return filled[:1].upper() + filled[1:] if capital else filled
 
     @property

@@ -30,6 +30,13 @@ UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node":
 """The text in a sentence for values that the line does not name."""
 
 
+class Words(dict[str, str]):
+    """The values for the sentences of a line, by name; `…` for a value that the line does not have."""
+
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Peer:
     """`node` is the node id in the cluster, also for a coordinator; `words` are all groups, for the sentences.
@@ -40,7 +47,7 @@ class Peer:
     role: Role
     node: int | None
     endpoint: str | None
-    words: Mapping[str, str]
+    words: Words
     dialled: str | None = None
 
     @property
@@ -78,7 +85,7 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
     dialled = f"{ip}:{groups['port']}" if translated else None
     if "host" in groups:
         groups.setdefault("endpoint", groups["host"])
-    return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, UNNAMED | groups, dialled)
+    return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, Words(UNNAMED | groups), dialled)
 
 
 def _node(text: str) -> tuple[Role, int | None]:

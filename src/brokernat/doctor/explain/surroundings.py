@@ -28,7 +28,8 @@ _LONGEST, _LONGEST_ERROR = 300, 2000
 # A line that begins so is itself the cause of the line above.
 _CAUSED = "Caused by: "
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.a\.k\.|clientId=|"
+    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.(?:a|s)\.k\.|"
+    r"\bo\.s\.c\.s\.b\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"

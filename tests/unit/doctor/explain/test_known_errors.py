@@ -120,6 +120,11 @@ def test_a_name_that_goes_on_is_another_name() -> None:
     assert error_in("UNKNOWN_MEMBER_IDENTITY MyUnknownMemberIdException UnknownMemberIdExceptions") is None
 
 
+def test_the_end_of_a_longer_name_is_another_name() -> None:
+    assert error_in("ERROR it failed: FOO_LEADER_NOT_AVAILABLE") is None
+    assert error_in("ERROR it failed: RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE") is not None
+
+
 def test_what_every_program_says_counts_beside_kafka_alone() -> None:
     line = "the name: getaddrinfo ENOTFOUND backend"
     assert explained(line) == []

@@ -313,6 +313,12 @@ def test_a_text_of_every_program_counts_beside_kafka_alone() -> None:
     assert [each.match.known.key for each in found] == ["class-of-library-missing"]
 
 
+def test_a_logger_of_spring_shows_kafka() -> None:
+    line = "ERROR 1 --- [main] o.s.k.support.Sender : javax.net.ssl.SSLHandshakeException: PKIX path building failed\n"
+    assert explain_log([line]).explained != ()
+    assert explain_log([line.replace("o.s.k.", "o.s.w.")] * 31).explained == ()
+
+
 def test_an_endpoint_that_the_line_does_not_name_is_not_quoted() -> None:
     (found,) = explain_log(
         ["WARN Connection to node -1 could not be established. Broker may not be available.\n"]
