@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # not agree on the list of tests; `SEED=...` draws others.
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 DOCS := build/docs-packages
-JOBS ?= 2
+JOBS ?= 3
 SOAK_SECONDS ?= 3600
 SEED ?= 0
 
@@ -83,7 +83,7 @@ test-agent: setup ## the agent alone, by Maven
 	@$(BIN)/python tools/jars.py verify
 
 test-netns: class-data ## network namespaces, nginx, nftables (root)
-	$(PYTEST) -n $(JOBS) -m "netns and not soak" $(PYTEST_ARGS)
+	$(PYTEST) -n 2 -m "netns and not soak" $(PYTEST_ARGS)
 
 soak: class-data ## kills, full matrices, fuzz: SOAK_SECONDS and SEED bound and repeat a run
 	$(PYTEST) -m "soak$(if $(filter-out 0,$(shell id -u)), and not netns)" --soak-seconds=$(SOAK_SECONDS) --seed=$(SEED) $(PYTEST_ARGS)

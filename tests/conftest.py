@@ -5,7 +5,7 @@ as they may (they ask for `soak`): each gets an equal part of what the ones befo
 the order, so that in a run that is too short for all of them it is not always the same ones that go without; those are
 skipped, with the reason, and nothing of theirs is started.
 
-With `-n 2` tests run in two processes, in groups (workers.py).
+With `-n` tests run in several processes, in groups (workers.py).
 """
 
 from __future__ import annotations

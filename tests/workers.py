@@ -3,7 +3,8 @@
 A process runs a group from its first test to its last, then takes the next one. What a group shares is what costs:
 brokers, a Spark cluster, compiled programs. So a folder whose `conftest.py` opens a world for all of its files is one
 group, and any other file is one of its own. The longest come first: one that comes last runs alone while the other
-processes have nothing left to do.
+processes have nothing left to do. From the third process on, the shortest come first: they wait more than they compute,
+so they cost the worlds of the first two processes little.
 
 A fixture of scope `session` lives once in each process, and until its end: a world for one folder has scope `package`
 and an `__init__.py` beside it, so that its idle brokers do not slow what comes after.
@@ -11,11 +12,14 @@ and an `__init__.py` beside it, so that its idle brokers do not slow what comes 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 SECONDS: Mapping[str, int] = {
     "tests/cli/test_other_user.py": 25,
@@ -86,6 +90,16 @@ class Groups(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
 
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        bring_forward(self.workqueue, self.nodes.index(node))
+        super()._assign_work_unit(node)
+
+
+def bring_forward(waiting: OrderedDict[str, Any], process: int) -> None:
+    """Put the group first that this process, counted from 0, runs next."""
+    if process >= _WITH_WORLDS:
+        waiting.move_to_end(next(reversed(waiting)), last=False)
+
 
 def group_of(nodeid: str) -> str:
     """The group of a test: the innermost folder or file of `SECONDS` that it is in, else its file."""
@@ -108,6 +122,8 @@ def longest_first(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+_WITH_WORLDS = 2
+"""The processes that begin with the longest groups; their brokers and Sparks fill two cores."""
 _VERY_LONG = 200
 """Seconds of groups that must not be among the last ones, wherever they are."""
 _SHARING = "tests/integration/"

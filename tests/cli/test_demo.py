@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from brokernat.cli.demo import _drawn
-from brokernat.demo.events import EventTable
+from brokernat.demo import EventTable
 
 CAUSES = EventTable(
     ("records", "cause", "for example"),

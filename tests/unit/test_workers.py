@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from tests.progress import Progress
-from tests.workers import SECONDS, group_of, longest_first
+from tests.workers import SECONDS, bring_forward, group_of, longest_first
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -44,6 +45,13 @@ def test_groups_that_share_a_world_come_in_one_run() -> None:
     items = [SimpleNamespace(nodeid=name) for name in names]
     longest_first(cast("list[pytest.Item]", items))
     assert [item.nodeid for item in items] == names[::-1]
+
+
+@pytest.mark.parametrize(("process", "first"), [(0, "long"), (1, "long"), (2, "short"), (3, "short")])
+def test_from_the_third_process_on_the_shortest_come_first(process: int, first: str) -> None:
+    waiting = OrderedDict.fromkeys(["long", "middle", "short"])
+    bring_forward(waiting, process)
+    assert next(iter(waiting)) == first
 
 
 def test_a_group_that_has_ended_is_one_line_and_a_failure_another() -> None:

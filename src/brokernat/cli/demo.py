@@ -16,7 +16,7 @@ from rich.text import Text
 
 from brokernat.address import Endpoint
 from brokernat.cli.options import LISTEN_ENDPOINT
-from brokernat.demo.events import EventTable, Heading, Quote, Say, Working
+from brokernat.demo import EventTable, Heading, Quote, Say, Working
 
 _WIDTH = 110
 _MARGIN = "  "

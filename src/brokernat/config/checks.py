@@ -20,7 +20,7 @@ from brokernat.config.cluster import Cluster
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean
-from brokernat.config.schema_files import read_schema_file
+from brokernat.config.record_schema import read_schema_file
 from brokernat.config.secrets import Secret, Unresolved
 from brokernat.errors import ConfigError, Finding, Severity
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brokernat.clients.spark.proof import Proof
+from brokernat.demo import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.data import ORDERS, Orders
-from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.errors import IncompleteError
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.prepared import Prepared

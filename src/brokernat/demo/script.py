@@ -17,8 +17,8 @@ from pathlib import Path
 
 from brokernat.address import Endpoint
 from brokernat.config import load
+from brokernat.demo import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.data import DEAD_LETTERS, ORDERS, PIPELINE, TAGS, Orders, make_orders, write_files
-from brokernat.demo.events import Event, EventTable, Heading, Quote, Say, Working
 from brokernat.demo.job import DemoRun, end_spark, with_map, without_map
 from brokernat.jvm import find_java
 from brokernat.pipelines.session import require_spark

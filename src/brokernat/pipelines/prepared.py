@@ -15,8 +15,7 @@ from brokernat.clients.spark import decode as json
 from brokernat.config import Cluster, Config, Pipeline
 from brokernat.config.fields import Profile
 from brokernat.config.model import Decode, Encode, Enrich
-from brokernat.config.record_schema import RecordSchema
-from brokernat.config.schema_files import read_schema_file, schema_of_text
+from brokernat.config.record_schema import RecordSchema, read_schema_file, schema_of_text
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen

@@ -30,8 +30,7 @@ from brokernat.config.jaas import parse_jaas
 from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding
 from brokernat.text import printable
-from brokernat.wire.errors import MessageError
-from brokernat.wire.fields import Cursor, put_text
+from brokernat.wire.fields import Cursor, MessageError, put_text
 
 _HANDSHAKE: Final = (17, 1)
 _AUTHENTICATE: Final = (36, 0)

@@ -1,15 +1,20 @@
-"""Renders the map for clients: a rules file for `brokernat.map=file:/path`, and lines for `spark-defaults.conf`.
+"""Renders the map for clients: a rules file for `brokernat.map=file:/path`, lines for `spark-defaults.conf`, and lines
+for a hosts file.
 
 The lines for Spark load agent and map in the JVMs of driver and executors, without a change to the job. Spark puts
 `defaultJavaOptions` before the user's `extraJavaOptions`, so both apply (Spark 3.0 and later). The map of the JVM
 passes unmapped endpoints even if the cluster has `unmapped: fail`, because the same JVM connects to the sink. Only a
 client's own map refuses them; the header has the two options for it.
+
+A hosts file is enough if brokers advertise names and the ports do not change. It has one address for a name and no
+ports. So a rule for one port applies to all ports, and a second rule for the same name with another address is refused:
+its port would lead to the wrong broker.
 """
 
 from __future__ import annotations
 
-from brokernat.address import Unmapped, canonical_text
-from brokernat.render.expressible import Means, require_expressible
+from brokernat.address import AddressMap, HostPortRule, HostRule, Rule, Unmapped, canonical_text
+from brokernat.render.expressible import Means, refuse, require_expressible
 from brokernat.render.header import Header, Subject, map_lines
 
 
@@ -84,4 +89,51 @@ _SPARK_HEADER = Header(
         "brokernat agent --copy-to DIR        on every host",
         "add the lines to $SPARK_HOME/conf/spark-defaults.conf, or: spark-submit --properties-file FILE ...",
     ),
+)
+
+
+def hosts(subject: Subject) -> str:
+    """The lines for a cluster.
+
+    Raises:
+        NotExpressibleError: a rule changes a port, or its advertised side is a network, a wildcard or an address.
+    """
+    addresses = _addresses(subject.address_map)
+    width = max(map(len, addresses.values()), default=0)
+    lines = [f"{address:<{width}} {name}" for name, address in addresses.items()]
+    return "\n".join((_HOSTS_HEADER.text(subject), *lines)) + "\n"
+
+
+def _addresses(address_map: AddressMap) -> dict[str, str]:
+    require_expressible(address_map, Means.HOSTS)
+    found: dict[str, str] = {}
+    conflicts: list[tuple[Rule, str]] = []
+    for rule, name, address in map(_parts, address_map.rules):
+        if found.setdefault(name, address) != address:
+            conflicts.append((rule, f"a hosts file has one address for a name, and {name} has {found[name]}"))
+    refuse(Means.HOSTS, conflicts)
+    return found
+
+
+def _parts(rule: Rule) -> tuple[Rule, str, str]:
+    match rule:
+        case HostPortRule():
+            return rule, rule.advertised.host, rule.reachable.host
+        case HostRule():
+            return rule, rule.advertised, rule.reachable
+        case _:
+            raise AssertionError(f"{rule} is refused before")
+
+
+_HOSTS_HEADER = Header(
+    title="Kafka by /etc/hosts: advertised names resolve to addresses that can be dialled from here",
+    can=("Work for every program of this host without a change, a map, an agent or a plug-in.",),
+    cannot=(
+        "Change ports, or translate IP addresses: clients resolve only names.",
+        "Serve two clusters whose brokers have the same names.",
+        "Update itself: you maintain it on every host and in every container image that runs a client.",
+        "Refuse names without a rule: they resolve as before.",
+    ),
+    check=("getent hosts NAME      for each name below",),
+    apply=("append it to /etc/hosts; running clients cache what they have resolved (Java: 30 s)",),
 )

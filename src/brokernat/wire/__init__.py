@@ -5,7 +5,7 @@ four responses. `session` splits both directions of one connection into frames a
 other bytes pass unread.
 """
 
-from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError, WireError
+from brokernat.wire.fields import DownstreamProtocolError, MessageError, UpstreamProtocolError, WireError
 from brokernat.wire.rewriting import Translate
 from brokernat.wire.session import Session
 

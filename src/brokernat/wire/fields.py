@@ -2,6 +2,13 @@
 
 https://kafka.apache.org/protocol#protocol_types. Lengths come from the peer: each is checked against the available
 bytes before it is used.
+
+Errors, by the side that sent the bytes::
+
+    WireError
+    ├── DownstreamProtocolError   the client sent it
+    ├── UpstreamProtocolError     the broker sent it
+    └── MessageError              a message is truncated or has an impossible length; a session adds the side
 """
 
 from __future__ import annotations
@@ -9,11 +16,29 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from brokernat.wire.errors import MessageError
-
 _I16: Final = struct.Struct(">h")
 _I32: Final = struct.Struct(">i")
 _LONGEST_VARINT: Final = 5
+
+
+class WireError(Exception):
+    """The connection must be closed; the text is for the log and contains no data of a client."""
+
+
+class DownstreamProtocolError(WireError):
+    """A client sent an invalid or refused request."""
+
+
+class UpstreamProtocolError(WireError):
+    """A broker sent an invalid response."""
+
+
+class MessageError(WireError):
+    """A message cannot be parsed; `short` if more bytes may complete it."""
+
+    def __init__(self, text: str, *, short: bool = False) -> None:
+        super().__init__(text)
+        self.short = short
 
 
 class Cursor:

@@ -23,8 +23,7 @@ from typing import Final
 
 from brokernat.wire import api
 from brokernat.wire.api import HIGHEST, refusal_reason, request_name
-from brokernat.wire.errors import DownstreamProtocolError, MessageError, UpstreamProtocolError
-from brokernat.wire.fields import Cursor
+from brokernat.wire.fields import Cursor, DownstreamProtocolError, MessageError, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of_client, protocol_of_server
 from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
 

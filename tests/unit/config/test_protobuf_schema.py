@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.support.protobuf_schemas import schema_text
 
-from brokernat.config import schema_files
+from brokernat.config import record_schema
 from brokernat.config.model import Decode
 from brokernat.config.protobuf_schema import read_protobuf_schema, schema_of_descriptors
 from brokernat.errors import ConfigError, MissingToolError
@@ -108,8 +108,8 @@ def test_a_message_that_the_columns_do_not_need_is_not_read() -> None:
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(record_schema, "find_spec", lambda name: None)
     section = Decode.model_construct(format="protobuf", schema_file=str(DESCRIPTORS), message=None)
     with pytest.raises(MissingToolError, match="needs the package `protobuf`") as caught:
-        schema_files.read_schema_file(section)
+        record_schema.read_schema_file(section)
     assert caught.value.hint == "pip install 'brokernat[protobuf]'"
