@@ -211,6 +211,8 @@ def _route_line(evidence: Evidence, lost: Attempt) -> str:
         bridge = f"this machine itself has the address {own} in the network of {hosts}, perhaps a bridge of Docker"
         return f"{bridge}: packets then do not leave it. Check {command}, and give the bridge another subnet"
     off = "the host is off" if len(alike) == 1 else "the hosts are off"
+    if address(alike[0]) is not None and network(alike[0], small=True) in _networks_answering(evidence):
+        return f"nothing answers at {hosts}, and other addresses of its network do: {off}, or the address is wrong"
     missing = "a route or a VPN of this machine may be missing, its firewall may reject the packets"
     return f"check {command}: {'this machine may have no IPv6' if ':' in lost.address else missing}, or {off}"
 
@@ -231,6 +233,13 @@ def _unrouted_addresses(evidence: Evidence) -> dict[tuple[object, str, str], lis
     for each in (each for probe in evidence.probes for each in probe.attempts if _unrouted(each)):
         found.setdefault(_way(each), {})[each.address] = None
     return {key: [*addresses] for key, addresses in found.items()}
+
+
+@once
+def _networks_answering(evidence: Evidence) -> set[object]:
+    """The small networks of addresses that accept connections."""
+    ends = (each for probe in evidence.probes for each in probe.attempts if each.outcome == "connected")
+    return {network(each.address, small=True) for each in ends if address(each.address) is not None}
 
 
 @once

@@ -177,7 +177,8 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: Advertised ports are not published, or lead to another listener: {subjects}.
     What: a compose file does not publish the port that the broker advertises, or publishes it for another listener.
     Why: clients outside of Docker dial the host's port. If it is not published, nothing listens there; if it leads to
-    another listener, clients receive the endpoints of that listener.
+    another listener, clients receive the endpoints of that listener. It is an error if clients can connect at another
+    published port, because they fail at the advertised one.
     Remedy: publish the advertised port for the port that the listener is bound to: `ADVERTISED:BOUND`.
     """
     for broker, listener in advertised_listeners(evidence):
@@ -193,7 +194,13 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
         elif not leads_to and is_loopback(listener.host):
             # The name of another machine may be a gateway, which has its own ports.
-            yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
+            outside = next((outside for inside, outside in published if inside == bound), None)
+            if outside is None:
+                yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
+                continue
+            message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
+            either = (fix, f"or advertise {listener.host}:{outside}, which leads to this listener")
+            yield error(broker.name, message, seen, broker=either)
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)

@@ -77,6 +77,13 @@ class ProbedEndpoint(Place):
         return not set(self.probe.addresses).isdisjoint(other.probe.addresses)
 
     @property
+    def reached_beside(self) -> list[DialledNode]:
+        """The other nodes that are reached where they advertise, at an address of this one."""
+        at = _reached_by_address(self.evidence)
+        found = dict.fromkeys(each for address in self.probe.addresses for each in at.get(address, ()))
+        return [each for each in found if each.node != self.node]
+
+    @property
     def answering_listeners(self) -> list[str]:
         """The endpoints of this node's other listeners that answer."""
         return [
@@ -181,6 +188,17 @@ def dialled_nodes(evidence: Evidence) -> tuple[DialledNode, ...]:
 def nodes_by_id(evidence: Evidence) -> dict[int | None, DialledNode]:
     """The dialled nodes by the id that is expected there."""
     return {each.path.broker.node_id: each for each in dialled_nodes(evidence)}
+
+
+@once
+def _reached_by_address(evidence: Evidence) -> dict[str, list[DialledNode]]:
+    """The nodes that are reached where they advertise, by address."""
+    found: dict[str, list[DialledNode]] = {}
+    for each in dialled_nodes(evidence):
+        if each.failure is None and each.path.rule is None:
+            for address in each.probe.addresses:
+                found.setdefault(address, []).append(each)
+    return found
 
 
 def handshakes(evidence: Evidence) -> list[tuple[ProbedEndpoint, TlsHandshake]]:

@@ -14,6 +14,7 @@ from brokernat.doctor.checks.advice import (
     route_advice,
     stale_record,
 )
+from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
     DialledNode,
     ProbedEndpoint,
@@ -95,6 +96,8 @@ def _nothing_listens(probe: EndpointProbe) -> bool:
     )
 
 
+# With one rule, a wrong port explains as much.
+_SEVERAL = 2
 _REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: clients work without it"
 
 
@@ -202,8 +205,27 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
             forward = "check that the forward to this node exists and that the node runs"
             routes, restart = route_advice(evidence, probed.probe.attempts), restart_advice(evidence, path)
             tested = advice_to_test(evidence, right)
-            remedy = Remedy((*routes, *fix, *restart, *tested), () if right else (forward,), right)
+            # Beside rules that work, this rule is more likely wrong than a route is missing.
+            first = (*fix, *routes) if _some_rule_works(evidence) else (*_left_gateway(evidence), *routes, *fix)
+            remedy = Remedy((*first, *restart, *tested), () if right else (forward,), right)
             yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+
+
+@once
+def _some_rule_works(evidence: Evidence) -> bool:
+    return any(each.path.rule and each.failure is None for each in dialled_nodes(evidence))
+
+
+@once
+def _left_gateway(evidence: Evidence) -> tuple[str, ...]:
+    """The host of all rules if nothing of it answers, and where a bootstrap server does: the gateway may have moved."""
+    ruled = [each for each in dialled_nodes(evidence) if each.path.rule]
+    hosts = {each.host for each in ruled}
+    alive = [each for each in bootstrap_servers(evidence) if each.probe.answers and each.host not in hosts]
+    if len(ruled) < _SEVERAL or len(hosts) != 1 or not alive or not all(unreachable(each.probe) for each in ruled):
+        return ()
+    moved_to = f"the bootstrap server {alive[0].probe.endpoint} answers"
+    return (f"all rules lead to {hosts.pop()}, where nothing answers, and {moved_to}: change the host in the rules",)
 
 
 def _gateway_answers(probed: DialledNode) -> bool:

@@ -18,10 +18,12 @@ from brokernat.doctor.checks.advice import (
 )
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
+    DialledNode,
     ProbedEndpoint,
     dialled_nodes,
     failing,
     node,
+    nodes_by_id,
     nodes_of,
     server_of,
     unreachable,
@@ -38,7 +40,9 @@ from brokernat.doctor.checks.proven_rules import (
 )
 from brokernat.doctor.evidence import BrokerPath, Evidence, Stage
 from brokernat.doctor.finding import Remedy
-from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours
+from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours, network
+
+_FEW = 3
 
 
 def mended_here(probed: ProbedEndpoint) -> Remedy:
@@ -135,6 +139,10 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
             opened = f"if {path.broker.endpoint} is right, open it for this machine"
             return Remedy((*unmapped, *instead), (there, opened), rules)
         routes, restart = route_advice(evidence, attempts), restart_advice(evidence, path)
+        if one_place := _forward_beside_others(evidence, path):
+            at_own, forward = is_loopback(path.broker.host), (one_place,)
+            client = (*(forward if at_own else ()), *instead, *restart)
+            return Remedy(client, () if at_own else forward, known_line(evidence, path))
         return Remedy((*instead, *routes, *restart, *unmapped), _node_advice(evidence, path), rules)
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
@@ -146,6 +154,25 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
     return Remedy(client, (*own, *(() if instead else (broker,))), rules)
+
+
+def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:
+    """What to add if other nodes are reached at this address by their ports: then it is a gateway, or a machine with
+    several brokers, and only this node's port is wrong.
+    """
+    place = nodes_by_id(evidence).get(path.broker.node_id)
+    others = nodes_of(place.reached_beside) if place is not None else ""
+    if not others:
+        return None
+    node_id, end = path.broker.node_id, path.broker.endpoint
+    if is_loopback(path.broker.host):
+        return f"start the tunnel, the forward or the broker at {end} of this machine: {others} answer at other ports"
+    runs = f"node {node_id} runs (it is an in-sync replica)" if runs_by_replicas(evidence, node_id) else ""
+    leads = f"{path.broker.host} leads to {others} at other ports"
+    add = (
+        f"add or correct the forward of port {path.broker.port} to node {node_id} there, or its listener if it is there"
+    )
+    return f"{leads}{', and ' if runs else ''}{runs}: {add}{'' if runs else ', and check that the node runs'}"
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -211,14 +238,14 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return ()
     if attempts and all(each.outcome == "unreachable" for each in attempts):
         return host_advice(attempts)
-    lost = sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
+    if apart := _rejected_network(evidence, path):
+        return (apart,)
     # Above this number, one line for each node does not help.
-    if lost > 3:
+    if _lost(evidence) > _FEW:
         return ("check that these nodes run, and that a listener or a forward is at each advertised endpoint",)
     node_id, end = path.broker.node_id, path.broker.endpoint
     runs = f"check that node {node_id} runs, and that a listener or a forward is at {end}"
-    # Without most nodes there may be no controller, and the list of in-sync replicas is outdated.
-    if node_id in evidence.in_sync and 2 * lost < len(evidence.paths):
+    if runs_by_replicas(evidence, node_id):
         runs = f"node {node_id} is an in-sync replica, so it runs unless it has just stopped: check that a listener is "
         runs += f"bound to {end}, or a forward is there, and that no firewall rejects it"
     if port := other_port(evidence, path):
@@ -229,6 +256,45 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         own = f"`advertised.listeners` of node {node_id} has {path.broker.host}, an address of another network"
         return (f"{own} than those of the other nodes: correct it if it is wrong", runs)
     return (runs,)
+
+
+def _rejected_network(evidence: Evidence, path: BrokerPath) -> str | None:
+    """What is in common if all nodes of this node's network are lost, and nodes of other networks are reached."""
+    nodes, reached = _by_network(evidence).get(_network_of(path), ((), True))
+    if reached or len(nodes) < 2 or not any(other for _, other in _by_network(evidence).values()):
+        return None
+    run = all(runs_by_replicas(evidence, each.path.broker.node_id) for each in nodes)
+    lost = f"{nodes_of(nodes)} are all the nodes of {_network_of(path)}"
+    runs = (
+        " and run (they are in-sync replicas): a firewall or a gateway in front of that network stops the connections"
+    )
+    ask = "have it opened for this machine, or check that the nodes listen at these addresses"
+    return f"{lost}{runs if run else ': check that they run, and what is in front of that network'}; {ask}"
+
+
+@once
+def _by_network(evidence: Evidence) -> dict[object, tuple[list[DialledNode], bool]]:
+    """The nodes that advertise an address, by its network, and whether one of them is reached."""
+    found: dict[object, list[DialledNode]] = {}
+    for each in dialled_nodes(evidence):
+        if each.path.rule is None and address(each.path.broker.host) is not None:
+            found.setdefault(_network_of(each.path), []).append(each)
+    return {key: (nodes, any(each.probe.connected for each in nodes)) for key, nodes in found.items()}
+
+
+def _network_of(path: BrokerPath) -> object:
+    return network(path.broker.host, small=True) if address(path.broker.host) is not None else None
+
+
+def runs_by_replicas(evidence: Evidence, node_id: int) -> bool:
+    """Whether a node is an in-sync replica. Without most nodes there may be no controller, and the list is outdated."""
+    return node_id in evidence.in_sync and 2 * _lost(evidence) < len(evidence.paths)
+
+
+@once
+def _lost(evidence: Evidence) -> int:
+    """The number of nodes that accept no connection."""
+    return sum(unreachable(each.probe) is not None for each in dialled_nodes(evidence))
 
 
 def other_port(evidence: Evidence, path: BrokerPath) -> int | None:
@@ -243,6 +309,9 @@ def record_remedy(probed: ProbedEndpoint) -> Remedy:
     """What to change if the advertised name of a node has a wrong address on this machine; nothing if that is known."""
     path, line, places = probed.path, probed.probe.hosts_entry, ", ".join(probed.probe.addresses)
     if path is None or path.rule or address(probed.host) is not None or is_loopback(probed.host):
+        return Remedy()
+    # The address is right: other nodes are there.
+    if probed.reached_beside:
         return Remedy()
     if line is not None:
         return Remedy((f"if {probed.node} is not at {places}, correct the line `{line}` of /etc/hosts",))

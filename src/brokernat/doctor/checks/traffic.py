@@ -114,14 +114,14 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
             "protocol header, which Kafka does not know",
             "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
         ]
-        if all(map(is_loopback, probed.probe.addresses)):
-            tunnel = f"if a tunnel or a forward listens at {probed.probe.endpoint} of this machine: check where its far"
-            fix.insert(0, f"{tunnel} end leads, and that the SSH server allows it (`PermitOpen`, `AllowTcpForwarding`)")
         if stage == "tls" and (by_name := probed.chosen_by_name):
             fix = [by_name]
         elif probed.others_past(stage):
             fix.append("if a firewall inspects the traffic: compare its rules for this endpoint and for the others")
         own = ["check that this is the port of a Kafka listener"] if probed.path is None else []
+        if all(map(is_loopback, probed.probe.addresses)):
+            tunnel = f"if a tunnel or a forward listens at {probed.probe.endpoint} of this machine: check where its far"
+            own.insert(0, f"{tunnel} end leads, and that the SSH server allows it (`PermitOpen`, `AllowTcpForwarding`)")
         if stage == "tls" and address(probed.probe.name) is not None:
             selects = "if a gateway selects the broker by the TLS server name (SNI): use that name as bootstrap server"
             own.append(f"{selects}; clients never send an address as SNI")

@@ -50,6 +50,9 @@ def verdict(diagnosis: Diagnosis) -> str:
         return "no bootstrap server accepts clients from this host"
     if gravest is not Severity.ERROR and any(each.code == "BN004" for each in diagnosis.findings):
         return "no errors, but the time ran out before every probe finished"
+    reached = [route.state is State.OK for route in diagnosis.routes]
+    if gravest is Severity.WARNING and reached and all(reached):
+        return "clients reach every broker, with warnings"
     return _CLUSTER_VERDICTS[gravest]
 
 

@@ -142,7 +142,12 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
             {"BN826"},
         ),
         (composed(kraft(advertised_listeners="PLAINTEXT://localhost:9092"), (9092, 9092)), None, {"BN825"}),
-        (composed(kraft(advertised_listeners="PLAINTEXT://localhost:29092"), (9092, 9092)), None, {"BN825", "BN827"}),
+        (
+            composed(kraft(advertised_listeners="PLAINTEXT://localhost:29092"), (9092, 9092)),
+            "BN827",
+            {"BN825", "BN827"},
+        ),
+        (composed(kraft(advertised_listeners="PLAINTEXT://localhost:29092"), (9093, 9093)), None, {"BN825", "BN827"}),
         (composed(kraft(advertised_listeners="PLAINTEXT://a.example:9092"), (9093, 9092)), "BN827", {"BN827"}),
         (composed(KRAFT), None, set()),
         (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),

@@ -876,7 +876,9 @@ def test_of_bootstrap_servers_of_two_clusters_the_fewer_are_astray(first: bool) 
 def test_what_this_machine_cannot_route_to_is_its_own_matter() -> None:
     found = diagnose(third(replace(at_third(), attempts=(Attempt("192.168.1.25", "unreachable"),))))
     assert causes(found) == ["BN302"]
-    assert "`ip route get 192.168.1.25`" in advice(found)
+    assert "nothing answers at 192.168.1.25, and other addresses of its network do: the host is off" in advice(found)
+    other = replace(at_third(), addresses=("10.9.9.9",), attempts=(Attempt("10.9.9.9", "unreachable"),))
+    assert "`ip route get 10.9.9.9`" in advice(diagnose(third(other)))
     assert "ip route get" not in advice(diagnose(third(unreachable_says("192.168.1.1"))))
 
 

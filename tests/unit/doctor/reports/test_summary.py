@@ -2,24 +2,28 @@
 
 import pytest
 from tests.support.endpoint_probes import replace
-from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, refused
+from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_json_v1 import WITH_FILES
 
 from brokernat.doctor.checks.registry import finding
 from brokernat.doctor.diagnosis import Cause, diagnose
-from brokernat.doctor.evidence import BrokerFile, Evidence
+from brokernat.doctor.evidence import BrokerFile, Evidence, Identity
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy, Severity
 from brokernat.doctor.reports.summary import by_code, count, remedy_of, verdict, worst
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
 TWICE = BrokerFile("b", (("listeners", "A://:9092,B://:9092"),))
+FIRST = HEALTHY.paths[0]
+UNPROVEN = replace(FIRST, probe=replace(reached(1, "gw:1"), identity=Identity(None, "none")))
+DOUBTFUL = replace(HEALTHY, paths=(UNPROVEN, *HEALTHY.paths[1:]))
 
 
 @pytest.mark.parametrize(
     ("evidence", "gravest", "sentence"),
     [
         (HEALTHY, None, "no problems between this host and the brokers"),
-        (replace(HEALTHY, bootstraps=HEALTHY.bootstraps * 2), "warning", "warnings between this host and the brokers"),
+        (replace(HEALTHY, bootstraps=HEALTHY.bootstraps * 2), "warning", "clients reach every broker, with warnings"),
+        (DOUBTFUL, "warning", "warnings between this host and the brokers"),
         (WITHOUT_MAP, "error", "errors between this host and the brokers: clients fail"),
         (replace(HEALTHY, bootstraps=(refused("a:1"),), paths=()), "error", "no bootstrap server accepts clients"),
         (
