@@ -6,8 +6,9 @@ line's start, because each logger writes another prefix.
 
 A file belongs to one client (`client`, which a kind may override). A kind is a `[[line]]` with the fields of
 `KnownLine`. Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions
-(`if`), or the name of an explanation in `shared.toml`. `<<name>>` stands for a text or a pattern of `shared.toml`; a
-file may have `texts` of its own for such a name, where its client calls the settings otherwise.
+(`if`), or the name of an explanation in `shared.toml`; those of `first` come before it. `<<name>>` stands for a text or
+a pattern of `shared.toml`; a file may have `texts` of its own for such a name, where its client calls the settings
+otherwise.
 Blanks and line ends in a text are one blank.
 """
 
@@ -75,7 +76,7 @@ class KnownLine:
     else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
     above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the same
     endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its
-    stack.
+    stack. `under`: a text that one of the next lines above must have; without it the line means nothing.
     """
 
     key: str
@@ -97,6 +98,7 @@ class KnownLine:
     corrects: str = ""
     follows: str = ""
     decides: bool = False
+    under: str = ""
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -146,7 +148,7 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
     fields = {"client": client, **fields}
     given = fields.pop("explanation", None)
     if isinstance(given, str):
-        given = _shared()["explanations"][given]
+        given = [*fields.pop("first", ()), *_shared()["explanations"][given]]
     if given is None:
         given = [{name: fields.pop(name) for name in ("means", "do", "codes", "run") if name in fields}]
     fields["holds"] = tuple(fields["holds"])

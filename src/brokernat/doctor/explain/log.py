@@ -180,6 +180,8 @@ class _Reader:
                 self._wrapper.cause = "" if known else exception
             elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
                 self._wrapper.cause = shortened(shown)
+            if match and match.known.under and not self._is_under(match.known.under):
+                match, unknown = None, False
             if match:
                 unknown = False
                 if not shown.isprintable():
@@ -190,6 +192,10 @@ class _Reader:
             self._above.append(text)
         if unknown:
             self._unknown.read(texts[0].strip())
+
+    def _is_under(self, text: str) -> bool:
+        """Whether one of the next lines above has this text."""
+        return any(text in above for above in list(self._above)[-_FRAMES:])
 
     def report(self) -> LogReport:
         """The report of the lines so far."""
@@ -359,7 +365,13 @@ def _readings(line: str) -> Iterator[str]:
 def _told_below(it: _Occurrence) -> bool:
     """Whether a kind explains the stack below an error."""
     matches = (match_line(text.strip()) for text in it.below)
-    return any(match and not match.known.by_error and match.known.tells is it.match.known.tells for match in matches)
+    return any(
+        match
+        and not match.known.by_error
+        and match.known.tells is it.match.known.tells
+        and (not match.known.under or match.known.under in it.text)
+        for match in matches
+    )
 
 
 def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ...]:
