@@ -152,10 +152,11 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
     if given is None:
         given = [{name: fields.pop(name) for name in ("means", "do", "codes", "run") if name in fields}]
     fields["holds"] = tuple(fields["holds"])
-    fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
+    if "<<" in fields["pattern"]:
+        fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
     fields["role"] = Role(fields.get("role", Role.UNNAMED))
-    all_texts = _shared()["texts"] | (texts or {})
+    all_texts = {**_shared()["texts"], **texts} if texts else _shared()["texts"]
     return KnownLine(explanations=tuple(_explanation(each, all_texts) for each in given), **fields)
 
 
@@ -167,4 +168,6 @@ def _explanation(fields: dict[str, Any], texts: Mapping[str, str]) -> Explanatio
 
 
 def _text(text: str, texts: Mapping[str, str]) -> str:
-    return " ".join(_NAME.sub(lambda name: texts[name[1]].strip(), text).split())
+    if "<<" in text:
+        text = _NAME.sub(lambda name: texts[name[1]].strip(), text)
+    return " ".join(text.split())

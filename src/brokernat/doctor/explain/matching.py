@@ -11,6 +11,7 @@ only in digits are searched once.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -188,10 +189,10 @@ def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
     """The wordings of all kinds' texts with the kinds' indexes, grouped by shared letters."""
     groups = {}
     members = [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds]
-    sharing: dict[str, set[int]] = {}
+    sharing: dict[str, set[int]] = defaultdict(set)
     for number, (text, _) in enumerate(members):
         for start in range(max(1, len(text) - _LETTERS + 1)):
-            sharing.setdefault(text[start : start + _LETTERS], set()).add(number)
+            sharing[text[start : start + _LETTERS]].add(number)
     heap = [(-len(numbers), letters) for letters, numbers in sharing.items()]
     heapify(heap)
     left = set(range(len(members)))
