@@ -23,6 +23,8 @@ from brokernat.doctor.explain.log_text import LONG, cached_by_wording, wording_o
 from brokernat.doctor.explain.peers import UNNAMED, Peer, Words, peer_of
 
 _LETTERS = 5
+# Texts share letters in their first characters; later ones would only take time to count.
+_BEGINNING = 48
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
@@ -191,7 +193,7 @@ def _groups() -> dict[str, tuple[tuple[str, int], ...]]:
     members = [(wording_of(text), place) for place, known in enumerate(known_lines()) for text in known.holds]
     sharing: dict[str, set[int]] = defaultdict(set)
     for number, (text, _) in enumerate(members):
-        for start in range(max(1, len(text) - _LETTERS + 1)):
+        for start in range(max(1, min(len(text), _BEGINNING) - _LETTERS + 1)):
             sharing[text[start : start + _LETTERS]].add(number)
     heap = [(-len(numbers), letters) for letters, numbers in sharing.items()]
     heapify(heap)
