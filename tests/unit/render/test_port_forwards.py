@@ -27,6 +27,7 @@ def test_kubectl(about: Callable[..., Subject], snapshot: SnapshotAssertion) -> 
     assert kubectl(about(f"{POD}:9092 = 127.0.0.1:9093"), KubectlSection(context="staging")) == snapshot
 
 
+@pytest.mark.usefixtures("nothing_ignored")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_of_the_script_ends_its_forwards(
     number: signal.Signals, about: Callable[..., Subject], tmp_path: Path

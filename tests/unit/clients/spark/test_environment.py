@@ -98,9 +98,10 @@ def test_builder_options_reads_what_was_set() -> None:
 def test_java_home_is_set_only_where_the_launcher_would_not_find_it(
     monkeypatch: pytest.MonkeyPatch, before: str | None, origin: str, home: str, expected: str | None
 ) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    if before:
-        monkeypatch.setenv("JAVA_HOME", before)
+    # Set in any case, so that what is set here does not stay.
+    monkeypatch.setenv("JAVA_HOME", before or "")
+    if not before:
+        monkeypatch.delenv("JAVA_HOME")
     asked: list[object] = []
 
     def find(*wanted: object, **more: object) -> Java:
