@@ -188,7 +188,11 @@ def any_reached_directly(evidence: Evidence) -> bool:
 
 
 def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
-    """The advice on `unmapped` for a first map with these rules, if other nodes need none."""
-    if not rules or evidence.rules or not any_reached_directly(evidence):
+    """The advice on `unmapped` for a first map with these rules, if other nodes need none.
+
+    A line that is to be filled in is the last resort where other nodes are reached, and needs no advice yet.
+    """
+    complete = any(not line.endswith(_TO_FILL_IN) for line in rules)
+    if not complete or evidence.rules or not any_reached_directly(evidence):
         return ()
     return ("with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints",)
