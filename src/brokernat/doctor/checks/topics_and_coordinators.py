@@ -210,15 +210,16 @@ def _out_of_reach(evidence: Evidence, kind: str) -> Iterator[CheckFinding]:
             failure = path_failure(path, evidence)
             if failure is None or failure.doubt:
                 continue
-            reason = _barred(evidence, path, failure)
+            reason = _barred(path, failure)
         message = f"its coordinator is node {each.broker.node_id} at {each.broker.endpoint}: {reason}"
         fix = f"make node {each.broker.node_id} reachable for clients, as the other nodes are"
         yield error(each.subject, message, broker=fix, follows=(failure,))
 
 
-def _barred(evidence: Evidence, path: BrokerPath, failure: Failure) -> str:
+def _barred(path: BrokerPath, failure: Failure) -> str:
     if path.probe is None:
-        return "its endpoint cannot be dialled" if evidence.rules is None else "no rule of the address map matches it"
+        lacks_rule = failure.words == "no rule"
+        return "no rule of the address map matches it" if lacks_rule else "its endpoint cannot be dialled"
     if path.probe.node_id not in (None, path.broker.node_id):
         return f"node {path.probe.node_id} answers there"
     return unreachable(path.probe) or failure.words

@@ -5,7 +5,7 @@ from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import BROKERS, mapped, refused
 
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Coordinator, Evidence, Identity
+from brokernat.doctor.evidence import Advertised, BrokerPath, Coordinator, Evidence, Identity
 from brokernat.doctor.finding import Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -93,3 +93,16 @@ def test_a_weaker_identity_bars_the_way_too() -> None:
     assert probe is not None
     other = first_path(HEALTHY, probe=replace(probe, identity=Identity(2, "listoffsets")))
     assert {each.code for each in diagnose(asked("group", other, BROKERS[0])).findings} == {"BN601", "BN701"}
+
+
+@pytest.mark.parametrize(
+    ("broker", "words"),
+    [
+        (Advertised(9, "kafka-9.example", 9092), "no rule of the address map matches it"),
+        (Advertised(9, "kafka-9.example", 0), "its endpoint cannot be dialled"),
+    ],
+)
+def test_a_coordinator_that_is_not_dialled(broker: Advertised, words: str) -> None:
+    evidence = replace(HEALTHY, paths=(*HEALTHY.paths, BrokerPath(broker, None)))
+    messages = [each.message for each in diagnose(asked("group", evidence, broker)).findings if each.code == "BN701"]
+    assert [message.partition(": ")[2] for message in messages] == [words]
