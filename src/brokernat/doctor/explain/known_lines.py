@@ -76,7 +76,7 @@ class KnownLine:
     else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
     above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the same
     endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its
-    stack. `under`: a text that one of the next lines above must have; without it the line means nothing.
+    stack. `under`: a text that one of the next lines above must have; without it the line is not of this kind.
     """
 
     key: str

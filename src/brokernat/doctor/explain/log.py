@@ -181,7 +181,7 @@ class _Reader:
             elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
                 self._wrapper.cause = shortened(shown)
             if match and match.known.under and not self._is_under(match.known.under):
-                match, unknown = None, False
+                match, unknown = match_line(shown, alone=True), False
             if match:
                 unknown = False
                 if not shown.isprintable():
@@ -200,6 +200,8 @@ class _Reader:
     def report(self) -> LogReport:
         """The report of the lines so far."""
         self._decide()
+        # What is counted now belongs to no stack.
+        self._stack.clear()
         if self._number <= _PASTED:
             beside = self._beside if any(map(names_kafka, self._above)) else []
             for each in [*self._doubtful, *beside] or self._telling():
@@ -240,7 +242,7 @@ class _Reader:
             if whole and text[:1].isspace() and not is_of_stack(text):
                 whole, parts = f"{whole} {text.strip()}", parts + 1
                 continue
-            match = match_line(whole) if parts else None
+            match = match_line(whole, alone=True) if parts else None
             if match and not match.calm and not match.known.borrowed:
                 self._count(_Occurrence(self._pieces + 1, match, printable(whole), timestamp(whole)))
             whole, parts = text.strip(), 0

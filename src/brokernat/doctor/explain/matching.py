@@ -121,16 +121,19 @@ class LineMatch:
         return next((hint for hint in host_hints() if hint.kind == kind), None)
 
 
-def match_line(line: str) -> LineMatch | None:
-    """The kind of a line, otherwise the error that it names; None if there is neither."""
-    kind = _kind_of(line)
+def match_line(line: str, *, alone: bool = False) -> LineMatch | None:
+    """The kind of a line, otherwise the error that it names; None if there is neither.
+
+    `alone`: without the kinds that mean something only below another line.
+    """
+    kind = _kind_of(line, alone=alone)
     if line.startswith(_OURS):
         return kind if kind and kind.known.client == _US else None
     if kind and kind.known.tells is not Tells.WRAPPER:
         return kind
     error = error_in(line)
     if error is None:
-        return kind or (None if _is_calm(line) or is_frame(line) else _kind_of(line, fallback=True))
+        return kind or (None if _is_calm(line) or is_frame(line) else _kind_of(line, fallback=True, alone=alone))
     known, match = error
     fault = known.tells is Tells.FAULT
     if kind and not kind.calm and (known.borrowed or not fault):
@@ -151,9 +154,10 @@ def match_step(line: str) -> LineMatch | None:
     return _first_of((known for known in steps if any(text in line for text in known.holds)), line)
 
 
-def _kind_of(line: str, *, fallback: bool = False) -> LineMatch | None:
+def _kind_of(line: str, *, fallback: bool = False, alone: bool = False) -> LineMatch | None:
     kinds = _kinds_in(line)
-    return _first_of((known for known in kinds if known.fallback is fallback), line) if kinds else None
+    suited = (known for known in kinds if known.fallback is fallback and not (alone and known.under))
+    return _first_of(suited, line) if kinds else None
 
 
 def _first_of(kinds: Iterable[KnownLine], line: str) -> LineMatch | None:

@@ -32,7 +32,7 @@ _KAFKA = re.compile(
     r"\bo\.s\.c\.s\.b\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
-    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|"
+    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|\bnode_modules/prozess/|"
     r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
     r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
     r"latest_producer_id_block|log_dir_event_notification)\b"
@@ -109,12 +109,12 @@ def is_kafkas(match: LineMatch, text: str, below: Iterable[str], above: Iterable
     # A kind may itself be about another program (ZooKeeper).
     own = _others(known.title if known.by_error else f"{known.example} {known.seen}")
     for line in (text, *below, *(() if alone else above)):
-        around = match_line(line)
+        around = match_line(line, alone=True)
         if names_kafka(_WEB_ADDRESS.sub("http:", line)) or (around and not around.known.borrowed):
             return True
         if _others(line) - own:
             return False
-    return False if _others(text) else None
+    return False if _others(text) - (own if known.everyones else set()) else None
 
 
 def _others(text: str) -> set[str]:
