@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from brokernat.tunnel import Tunnel
 
 _RULE_HINT = "write `advertised = reachable`"
+_SEVERAL_MAPS = "several clusters have a map"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class ClusterSource:
         # Kafka's clients skip empty entries.
         entries = (each for text in self.servers for each in text.split(",") if each.strip())
         endpoints = tuple(map(Endpoint.parse, entries))
-        mapped = mapped_by(rules, endpoints)
+        mapped = unnamed_cluster(rules, endpoints)
         if self.command_config is None:
             return mapped
         from brokernat.clients.command_config import read_command_config
@@ -88,7 +89,7 @@ class ClusterSource:
         return replace(mapped, bootstrap_servers=endpoints or found.bootstrap_servers, client=found.client)
 
 
-def mapped_by(rules: str | None, bootstrap_servers: tuple[Endpoint, ...] = ()) -> Cluster:
+def unnamed_cluster(rules: str | None, bootstrap_servers: tuple[Endpoint, ...] = ()) -> Cluster:
     """The cluster of a command line with the rules of `--map`.
 
     Raises:
@@ -103,11 +104,7 @@ def mapped_by(rules: str | None, bootstrap_servers: tuple[Endpoint, ...] = ()) -
 
 def the_only_cluster(config: Config) -> Cluster:
     """The cluster of a file for a command without `--cluster`."""
-    if len(config.clusters) > 1:
-        raise click.UsageError(
-            f"the file has several clusters, choose one with `--cluster`: {', '.join(config.clusters)}"
-        )
-    return next(iter(config.clusters.values()))
+    return _the_only(config.clusters, "the file has several clusters")[1]
 
 
 def cluster_choice(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -279,7 +276,7 @@ class MapSource:
 
     def one(self) -> tuple[str, AddressMap]:
         """The only map, with its cluster's name."""
-        name, (address_map, _) = _the_only(self.maps())
+        name, (address_map, _) = _the_only(self.maps(), _SEVERAL_MAPS)
         return name, address_map
 
 
@@ -290,7 +287,7 @@ cluster_option = click.option(
 
 def mapped_cluster(config_file: Path, name: str | None) -> tuple[Cluster, AddressMap]:
     """The named cluster, or the only one with a map; and its map."""
-    return _the_only(mapped_clusters(config_file, name))[1]
+    return _the_only(mapped_clusters(config_file, name), _SEVERAL_MAPS)[1]
 
 
 def mapped_clusters(config_file: Path, name: str | None) -> dict[str, tuple[Cluster, AddressMap]]:
@@ -326,9 +323,9 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_source
 
 
-def _the_only(found: Mapping[str, _Found]) -> tuple[str, _Found]:
+def _the_only(found: Mapping[str, _Found], several: str) -> tuple[str, _Found]:
     if len(found) > 1:
-        raise click.UsageError(f"several clusters have a map, choose one with `--cluster`: {', '.join(found)}")
+        raise click.UsageError(f"{several}, choose one with `--cluster`: {', '.join(found)}")
     return next(iter(found.items()))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import load_or_hint, mapped_by, the_only_cluster, through_tunnel
+from brokernat.cli.clusters import load_or_hint, the_only_cluster, through_tunnel, unnamed_cluster
 from brokernat.cli.error_reports import internal_report, usage_report
 from brokernat.cli.options import CLUSTER, config_option, format_option
 from brokernat.clients.launch import Launch
@@ -100,7 +100,7 @@ def exec_(
     if rules is not None and (names or with_client_properties):
         raise click.UsageError("`--map` cannot be combined with `--cluster` and `--with-client-properties`")
     secrets = with_client_properties and not dry_run
-    clusters = [mapped_by(rules)] if rules is not None else _clusters(config_file, names, secrets=secrets)
+    clusters = [unnamed_cluster(rules)] if rules is not None else _clusters(config_file, names, secrets=secrets)
     tunnelled = [cluster.name for cluster in clusters if cluster.tunnel is not None]
     if tunnelled and dry_run:
         raise click.UsageError(f"`--dry-run` cannot show the map of {', '.join(tunnelled)}: its tunnel creates it")

@@ -68,13 +68,12 @@ def not_kafka(evidence: Evidence) -> Iterator[CheckFinding]:
                 client = (f"Kafka clients cannot use a SOCKS proxy (`ssh -D`): {opens} instead",)
             remedy = Remedy(client, (forward,))
         elif is_named:
-            remedy = _remedy_of_node(probed, probed.path)
+            remedy = _remedy_of_node(probed, probed.path, remedy)
         yield finding(severity, probed, said, seen, remedy=remedy)
 
 
-def _remedy_of_node(probed: ProbedEndpoint, path: BrokerPath) -> Remedy:
-    """The remedy for a node at whose endpoint a server of another protocol answers."""
-    remedy = mended_here(probed)
+def _remedy_of_node(probed: ProbedEndpoint, path: BrokerPath, remedy: Remedy) -> Remedy:
+    """The remedy for a node at whose endpoint a server of another protocol answers; `remedy` is that of any fault."""
     if record := stale_record(probed.evidence, path):
         return replace(remedy, client=(record, *remedy.client))
     if probed.chosen_by_name and probed.probe.protocol == "HTTPS":

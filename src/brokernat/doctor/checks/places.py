@@ -19,7 +19,8 @@ from brokernat.doctor.finding import Failure, Severity
 class ProbedEndpoint(Place):
     """A probed bootstrap server or node; `path` is None for a bootstrap server."""
 
-    evidence: Evidence = field(repr=False)
+    # Not compared, because then a hash would visit the whole evidence.
+    evidence: Evidence = field(repr=False, compare=False)
     probe: EndpointProbe
     path: BrokerPath | None = None
 
@@ -77,11 +78,11 @@ class ProbedEndpoint(Place):
         return not set(self.probe.addresses).isdisjoint(other.probe.addresses)
 
     @property
-    def reached_beside(self) -> list[DialledNode]:
-        """The other nodes that are reached where they advertise, at an address of this one."""
+    def reached_beside(self) -> list[str]:
+        """The names of the other nodes that are reached where they advertise, at an address of this one."""
         at = _reached_by_address(self.evidence)
-        found = dict.fromkeys(each for address in self.probe.addresses for each in at.get(address, ()))
-        return [each for each in found if each.node != self.node]
+        names = dict.fromkeys(name for place in self.probe.addresses for name in at.get(place, ()))
+        return [name for name in names if name != self.node]
 
     @property
     def answering_listeners(self) -> list[str]:
@@ -191,13 +192,13 @@ def nodes_by_id(evidence: Evidence) -> dict[int | None, DialledNode]:
 
 
 @once
-def _reached_by_address(evidence: Evidence) -> dict[str, list[DialledNode]]:
-    """The nodes that are reached where they advertise, by address."""
-    found: dict[str, list[DialledNode]] = {}
+def _reached_by_address(evidence: Evidence) -> dict[str, list[str]]:
+    """The names of the nodes that are reached where they advertise, by address."""
+    found: dict[str, list[str]] = {}
     for each in dialled_nodes(evidence):
         if each.failure is None and each.path.rule is None:
-            for address in each.probe.addresses:
-                found.setdefault(address, []).append(each)
+            for place in each.probe.addresses:
+                found.setdefault(place, []).append(each.node)
     return found
 
 

@@ -213,6 +213,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
 
 @once
 def _some_rule_works(evidence: Evidence) -> bool:
+    """Whether a node works for clients at the target of its rule."""
     return any(each.path.rule and each.failure is None for each in dialled_nodes(evidence))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from brokernat.doctor.broker_files.listeners import Listener, node_listeners
@@ -41,6 +42,7 @@ from brokernat.doctor.checks.proven_rules import (
 from brokernat.doctor.evidence import BrokerPath, Evidence, Stage
 from brokernat.doctor.finding import Remedy
 from brokernat.doctor.host_kinds import address, is_loopback, known_kind, neighbours, network
+from brokernat.text import listed
 
 _FEW = 3
 
@@ -161,18 +163,17 @@ def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:
     several brokers, and only this node's port is wrong.
     """
     place = nodes_by_id(evidence).get(path.broker.node_id)
-    others = nodes_of(place.reached_beside) if place is not None else ""
+    others = listed(place.reached_beside) if place is not None else ""
     if not others:
         return None
     node_id, end = path.broker.node_id, path.broker.endpoint
     if is_loopback(path.broker.host):
         return f"start the tunnel, the forward or the broker at {end} of this machine: {others} answer at other ports"
-    runs = f"node {node_id} runs (it is an in-sync replica)" if runs_by_replicas(evidence, node_id) else ""
     leads = f"{path.broker.host} leads to {others} at other ports"
-    add = (
-        f"add or correct the forward of port {path.broker.port} to node {node_id} there, or its listener if it is there"
-    )
-    return f"{leads}{', and ' if runs else ''}{runs}: {add}{'' if runs else ', and check that the node runs'}"
+    forward = f"the forward of port {path.broker.port} to node {node_id} there, or its listener if it is there"
+    if runs_by_replicas(evidence, node_id):
+        return f"{leads}, and node {node_id} runs (it is an in-sync replica): add or correct {forward}"
+    return f"{leads}: add or correct {forward}, and check that the node runs"
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
@@ -238,7 +239,7 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return ()
     if attempts and all(each.outcome == "unreachable" for each in attempts):
         return host_advice(attempts)
-    if apart := _rejected_network(evidence, path):
+    if apart := _lost_networks(evidence).get(_network_of(path)):
         return (apart,)
     # Above this number, one line for each node does not help.
     if _lost(evidence) > _FEW:
@@ -258,28 +259,26 @@ def _node_advice(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     return (runs,)
 
 
-def _rejected_network(evidence: Evidence, path: BrokerPath) -> str | None:
-    """What is in common if all nodes of this node's network are lost, and nodes of other networks are reached."""
-    nodes, reached = _by_network(evidence).get(_network_of(path), ((), True))
-    if reached or len(nodes) < 2 or not any(other for _, other in _by_network(evidence).values()):
-        return None
-    run = all(runs_by_replicas(evidence, each.path.broker.node_id) for each in nodes)
-    lost = f"{nodes_of(nodes)} are all the nodes of {_network_of(path)}"
-    runs = (
-        " and run (they are in-sync replicas): a firewall or a gateway in front of that network stops the connections"
-    )
-    ask = "have it opened for this machine, or check that the nodes listen at these addresses"
-    return f"{lost}{runs if run else ': check that they run, and what is in front of that network'}; {ask}"
-
-
 @once
-def _by_network(evidence: Evidence) -> dict[object, tuple[list[DialledNode], bool]]:
-    """The nodes that advertise an address, by its network, and whether one of them is reached."""
-    found: dict[object, list[DialledNode]] = {}
+def _lost_networks(evidence: Evidence) -> dict[object, str]:
+    """What the nodes of a network have in common if all are lost and nodes of other networks are reached."""
+    networks: dict[object, list[DialledNode]] = {}
     for each in dialled_nodes(evidence):
         if each.path.rule is None and address(each.path.broker.host) is not None:
-            found.setdefault(_network_of(each.path), []).append(each)
-    return {key: (nodes, any(each.probe.connected for each in nodes)) for key, nodes in found.items()}
+            networks.setdefault(_network_of(each.path), []).append(each)
+    lost = {key: nodes for key, nodes in networks.items() if not any(each.probe.connected for each in nodes)}
+    # One node alone may be off.
+    several = {key: nodes for key, nodes in lost.items() if len(nodes) > 1}
+    return {key: _of_lost_network(evidence, key, nodes) for key, nodes in several.items() if len(lost) < len(networks)}
+
+
+def _of_lost_network(evidence: Evidence, key: object, nodes: Sequence[DialledNode]) -> str:
+    lost = f"{listed([each.node for each in nodes])} are all the nodes of {key}"
+    ask = "have it opened for this machine, or check that the nodes listen at these addresses"
+    if all(runs_by_replicas(evidence, each.path.broker.node_id) for each in nodes):
+        stops = "a firewall or a gateway in front of that network stops the connections"
+        return f"{lost} and run (they are in-sync replicas): {stops}; {ask}"
+    return f"{lost}: check that they run, and what is in front of that network; {ask}"
 
 
 def _network_of(path: BrokerPath) -> object:

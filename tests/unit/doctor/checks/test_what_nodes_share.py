@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 
+from brokernat.doctor.checks.places import dialled_nodes
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
 from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence
 from brokernat.doctor.finding import Remedy
@@ -84,3 +87,16 @@ def test_a_rule_beside_rules_that_work_is_more_likely_wrong_than_a_route() -> No
     client = remedy(diagnose(replace(evidence, paths=(*evidence.paths[:2], lost))), "BN305").client
     assert "the rule" in client[0]
     assert "nothing answers at 172.10.1.99, and other addresses of its network do" in client[1]
+
+
+def test_a_place_is_hashed_without_its_evidence() -> None:
+    """Otherwise a set of places would take time with the square of the brokers."""
+    place = dialled_nodes(cluster([("gw.example", 40001), ("gw.example", 40002)], set(), "10.9.8.140"))[0]
+    other = replace(place.evidence, cluster="another")
+    assert hash(dataclasses.replace(place, evidence=other)) == hash(place)
+
+
+def test_of_many_nodes_only_some_are_named() -> None:
+    ends = [("gw.example", 40000 + number) for number in range(1, 7)]
+    told = remedy(diagnose(cluster(ends, {6}, "10.9.8.140")), "BN302")
+    assert "gw.example leads to node 1, node 2, node 3 and 2 more at other ports" in told.broker[0]
