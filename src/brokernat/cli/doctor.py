@@ -192,7 +192,7 @@ def doctor(
 
     HOST:PORT are bootstrap servers, separated by blanks or `,`. Without any, a cluster of the file is probed.
     """
-    from brokernat.doctor.broker_files.files import read_broker_files
+    from brokernat.doctor.broker_files import read_broker_files
 
     if list_checks:
         return _list_checks(output)

@@ -12,7 +12,6 @@ import click
 import brokernat
 from brokernat.errors import MissingToolError
 
-# module: (its usual name, the extra that installs it)
 # Options that other commands or programs have: what this program has for them.
 _OTHER_OPTIONS: Final = {
     "json": ("--format json",),
@@ -23,6 +22,7 @@ _OTHER_OPTIONS: Final = {
     "broker": ("--bootstrap-server",),
     "brokers": ("--bootstrap-server",),
 }
+# module: (its usual name, the extra that installs it)
 _EXTRAS: Final = {"kio": ("kio", "doctor"), "jinja2": ("Jinja2", "doctor")}
 
 

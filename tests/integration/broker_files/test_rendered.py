@@ -14,7 +14,7 @@ from tests.integration.broker_files.rendered import RenderedCluster, bound, boun
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
-from brokernat.doctor.broker_files.files import read_broker_files
+from brokernat.doctor.broker_files import read_broker_files
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Severity

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.unit.doctor.broker_files.conftest import KRAFT, SITUATION_1
 
-from brokernat.doctor.broker_files.files import read_broker_files
+from brokernat.doctor.broker_files import read_broker_files
 from brokernat.doctor.evidence import Evidence, to_json
 from brokernat.errors import ConfigError
 
