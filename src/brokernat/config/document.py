@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -28,6 +29,8 @@ from brokernat.errors import ConfigError, Finding, Location
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
 
+DEEPEST = 100
+"""Lists and mappings in each other; the time that ruamel.yaml takes grows with the square of this number."""
 _MAX_NODES = 100_000  # nested aliases can make a small file huge
 _SCALARS: dict[str, Callable[[str], Value]] = {
     "null": lambda _: None,
@@ -202,16 +205,18 @@ def compose(text: str, source: str) -> tuple[Node | None, list[Finding]]:
 
 
 def _compose(text: str, source: str) -> Node | None:
+    yaml = YAML(typ="rt", pure=True)
+    yaml.max_depth = DEEPEST
     try:
-        node: Node | None = YAML(typ="rt", pure=True).compose(text)
+        node: Node | None = yaml.compose(text)
+    except MaxDepthExceededError:
+        problem = Finding("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
+        raise ConfigError(problem) from None
     except MarkedYAMLError as error:
         raise ConfigError(_problem(error, text, source)) from None
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = Finding("yaml-character", "a character that YAML does not allow", location=Location(source, line))
-        raise ConfigError(problem) from None
-    except RecursionError:
-        problem = Finding("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
         raise ConfigError(problem) from None
     return node
 

@@ -86,7 +86,7 @@ services:
         ("services: {? {a: canary} : c}", "it is no YAML that compose could read: c line 1"),
         ("services: {k: {environment: {? [a, [canary]] : c}}}", "it is no YAML that compose could read: c"),
         ("a: !!bool canary", "it is no YAML that compose could read: c"),
-        ("[" * 5000, "it is no YAML that compose could read: c"),
+        ("[" * 1_000_000, "it is no YAML that compose could read: c"),
         ("a: 1", "`c` has no `services`"),
         ("", "`c` has no `services`"),
         ("services: []", "`c` has no `services`"),
