@@ -286,7 +286,7 @@ class Walk:
         return None
 
     async def _stage(self, stage: Stage) -> bool:
-        """One try of a stage; its result is kept unless an earlier try worked."""
+        """One try of a stage. Its result is kept unless an earlier try worked; of handshakes the last good one is."""
         clock = asyncio.get_running_loop()
         begun = clock.time()
         result = await getattr(self, f"_{stage}")()
@@ -296,7 +296,8 @@ class Walk:
                 # The first request is sent at the end of the handshake, and its answer is another stage.
                 spent -= self._spent.get("versions", 0.0)
             self.log[stage].append((spent, "ok" if result.ok else result.outcome))
-        if stage not in self.found or not self.found[stage].ok:
+        # The certificate of an earlier connection says nothing about the node behind this one.
+        if stage not in self.found or not self.found[stage].ok or (stage == "tls" and result.ok):
             self.found[stage] = result
         faults = self._faults(stage)
         if result.ok and any(fault in _FLAKY for fault in faults):

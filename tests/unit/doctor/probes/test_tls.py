@@ -230,6 +230,21 @@ def test_the_wait_for_the_first_answer_is_no_time_of_the_handshake() -> None:
     assert (tries["versions"].made, set(tries["versions"].faults)) == (3, {"silent"})
 
 
+def test_the_certificate_is_the_one_of_the_connection_that_worked() -> None:
+    """Each connection through a balancer may end at another node."""
+    server = Server("whole")
+
+    def talk(connection: socket.socket) -> None:
+        if server.chain == "whole":
+            server.chain = "address-as-name"
+        else:
+            answer(connection)
+
+    tls = seen(server, client(ssl_endpoint_identification_algorithm=""), talk=talk).tls
+    assert tls is not None
+    assert (tls.outcome, tls.names) == ("ok", ("DNS:127.0.0.1",))
+
+
 def test_the_size_of_the_client_s_certificates_and_its_versions() -> None:
     chain = (VECTORS / "whole.pem").read_text()
     blocks = re.findall("-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", chain, re.DOTALL)
