@@ -23,7 +23,7 @@ from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
-from brokernat.doctor.explain.loose_names import error_named_loosely
+from brokernat.doctor.explain.loose_names import error_named_loosely, error_numbered
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.peers import peer_of
@@ -211,8 +211,7 @@ class _Reader:
                     self._count(each)
             if not self._explained:
                 self._take_wrapped()
-            if all(_only_places(each) and not each.cause for each in self._explained.values()):
-                self._take_named()
+            self._take_named()
             if not self._explained:
                 self._take_steps()
         for told in self._explained.values():
@@ -259,11 +258,18 @@ class _Reader:
             whole, parts = text.strip(), 0
 
     def _take_named(self) -> None:
-        # The last resort: errors that a line names in a spelling of its own.
+        # The last resort: errors that a line names in a spelling of its own, or by their number.
+        told = self._explained.values()
+        if all(_only_places(each) and not each.cause for each in told):
+            find = error_named_loosely
+        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
+            find = error_numbered
+        else:
+            return
         texts = [printable(text.strip().replace("\t", " ")) for text in self._above]
         kafkas = any(map(names_kafka, texts))
         for number, text in enumerate(texts):
-            if error := error_named_loosely(text, kafkas=kafkas):
+            if error := find(text, kafkas=kafkas):
                 known, named = error
                 match = LineMatch(known, peer_of(named, known.role), named.end())
                 self._count(_Occurrence(self._pieces + number + 1, match, text, timestamp(text)))

@@ -54,7 +54,19 @@ def error_named_loosely(line: str, *, kafkas: bool) -> tuple[KnownLine, re.Match
     if not kafkas:
         return _by_sentence(line, _OF_KAFKA_ALONE)
     words = _ANY if names_kafka(line) else _OF_KAFKA
-    return _by_name(line, words) or _by_sentence(line, words) or _by_number(line)
+    return _by_name(line, words) or _by_sentence(line, words) or error_numbered(line, kafkas=kafkas)
+
+
+def error_numbered(line: str, *, kafkas: bool) -> tuple[KnownLine, re.Match[str]] | None:
+    """The error whose number a line has beside words of Kafka."""
+    if not kafkas:
+        return None
+    number = _NUMBER.search(line)
+    if not number or _OTHER_NUMBER.search(line) or not _BESIDE_NUMBER.search(line):
+        return None
+    known = _codes().get(int(number["code"]))
+    # Without its group: it is no value of a sentence.
+    return (known, re.compile(re.escape(number[0])).search(line) or number) if known else None
 
 
 def _by_name(line: str, words: re.Pattern[str]) -> tuple[KnownLine, re.Match[str]] | None:
@@ -76,15 +88,6 @@ def _by_sentence(line: str, words: re.Pattern[str]) -> tuple[KnownLine, re.Match
             spelled = re.compile(r"[^A-Za-z]+".join(sentence.split()), re.IGNORECASE).search(line)
             return (known, spelled) if spelled else None
     return None
-
-
-def _by_number(line: str) -> tuple[KnownLine, re.Match[str]] | None:
-    number = _NUMBER.search(line)
-    if not number or _OTHER_NUMBER.search(line) or not _BESIDE_NUMBER.search(line):
-        return None
-    known = _codes().get(int(number["code"]))
-    # Without its group: it is no value of a sentence.
-    return (known, re.compile(re.escape(number[0])).search(line) or number) if known else None
 
 
 def _squeezed(name: str) -> str:

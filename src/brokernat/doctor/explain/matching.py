@@ -24,7 +24,7 @@ from brokernat.doctor.explain.peers import UNNAMED, Peer, Words, peer_of
 
 _LETTERS = 5
 # Texts share letters in their first characters; later ones would only take time to count.
-_BEGINNING = 48
+_BEGINNING = 32
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100

@@ -49,7 +49,8 @@ _STREAMING = re.compile(
     r"\bflink\b|\bseatunnel\b|\bchunjun\b|\bflinkx\b|\bdinky\b|risingwave|materialize|strimzi|karafka|racecar|"
     r"waterdrop|\blogstash\b|\bfluentd?\b|kafka|debezium|binlogclient|io\.prometheus\.jmx|jmx_exporter|"
     r"cruise.?control|\bconfluent\b|\bredpanda\b|alpakka|spring\.cloud\.stream|\bksqldb?\b)|"
-    r"\bStreamThread\b|Listener fetch loop error|JMX scrape failed|\bWorkerS(?:ink|ource)Task\b|\bDStream\b|"
+    r"\bStreamThread\b|\bConsumeClaim\b|Listener fetch loop error|JMX scrape failed|"
+    r"\bWorkerS(?:ink|ource)Task\b|\bDStream\b|"
     r"\bKStream\b|\bKTable\b|"
     # CMAK names the jar of each frame so.
     r"\[org\.apache\.zookeeper\.zookeeper-[\d.]+\.jar:|"

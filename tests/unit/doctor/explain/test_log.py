@@ -200,8 +200,11 @@ def test_the_exception_within_a_line_is_its_cause() -> None:
 @pytest.mark.parametrize(
     ("error", "frame"),
     [
-        ("NoMethodError: undefined method `join' for nil", "  from racecar (2.2.0) lib/racecar/runner.rb:9:in `run'"),
-        ("panic: send on closed channel", "github.com/IBM/sarama.(*consumerGroup).handleError(0x1, 0x2)"),
+        (
+            "NoMethodError: undefined method `join' for 3:Integer",
+            "  from racecar (2.2.0) lib/racecar/runner.rb:9:in `run'",
+        ),
+        ("panic: kafka: it broke", "github.com/IBM/sarama.(*consumerGroup).handleError(0x1, 0x2)"),
         (
             "{{:badmatch, []},",
             " [{:brod_consumer, :handle_fetch_response, 2, [file: 'src/brod_consumer.erl', line: 3]}",
