@@ -395,11 +395,12 @@ def _readings(line: str) -> Iterator[str]:
 
 def _told_below(it: _Occurrence) -> bool:
     """Whether a kind explains the stack below an error."""
+    own = it.match.known
     matches = (match_line(text.strip()) for text in it.below)
     return any(
         match
         and not match.known.general
-        and match.known.tells is it.match.known.tells
+        and (match.known.tells is own.tells or (own.streaming and match.known.tells < own.tells))
         and (not match.known.under or match.known.under in it.text)
         for match in matches
     )

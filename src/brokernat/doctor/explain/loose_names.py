@@ -44,7 +44,9 @@ _BESIDE_NUMBER = re.compile(
     r"(?i)kafka|\b(?:topic|partition|broker|offset|produce|fetch|metadata|(?:join|sync)[ _]?group|coordinator)"
 )
 # Numbers of the operating system and of HTTP.
-_OTHER_NUMBER = re.compile(r"(?i)errno|exit(?:ed)?\b|http|signal|winerror|socket error|system error|sqlstate|ORA-")
+_OTHER_NUMBER = re.compile(
+    r"(?i)errno(?!: -?\d{1,3}, code)|exit(?:ed)?\b|http|signal|winerror|socket error|system error|sqlstate|ORA-"
+)
 
 
 def error_named_loosely(line: str, *, kafkas: bool) -> tuple[KnownLine, re.Match[str]] | None:
