@@ -188,7 +188,7 @@ def _errors_of(file: Mapping[str, Any]) -> Iterator[KnownLine]:
             {
                 **own,
                 "holds": holds,
-                "pattern": "|".join(map(re.escape, holds)),
+                "pattern": "",
                 "example": holds[0],
                 "seen": file["read"],
                 "wordings": ", ".join(f"`{text}`" for text in (*names, *texts, *loggers)),
@@ -220,7 +220,7 @@ def _spelled(name: str) -> Iterator[str]:
     yield f"[{code}] {go}: " if name in anybodys["names"] else f"[{code}] {go}"
     # kafka-go's own title and description, without the code.
     yield f"{go}: the "
-    yield from (f"Err-{code}?", f"Unknown error with code {code} ")
+    yield from (f"Err-{code}?", f"Unknown error with code {code}")
     if "rdkafka" in fields:
         yield f"Broker: {_beginning(fields['rdkafka'])}"
     for each in names:
@@ -240,6 +240,22 @@ def _spelled(name: str) -> Iterator[str]:
         yield f"KafkaJSProtocolError: {text}"
         # kafkajs logs JSON, with the response that has the error.
         yield f'error":"{text}' if text in anybodys["texts"] else text
+
+
+def protocol_errors() -> Iterator[tuple[str, list[str], list[str], int]]:
+    """Key, names, sentences and number of each error of the protocol; of librdkafka's own key and number alone."""
+    spellings = tables("errors")[_SPELLINGS]
+    for error in (each for file in _clients() for each in file["error"]):
+        for name in error.get("errors", ()):
+            fields = spellings[name]
+            if "local" in fields:
+                yield error["key"], [], [], fields["code"]
+                continue
+            names = [name, *fields.get("names", ()), *(fields[each] for each in ("java", "python") if each in fields)]
+            texts = ("says", "kafkajs", "rdkafka", "sarama", "kafka_go")
+            sentences = [_beginning(fields[each]) for each in texts if each in fields]
+            title = name.replace("_", " ")
+            yield error["key"], [each.partition(":")[0] for each in names], [title, *sentences], fields["code"]
 
 
 def _camel(name: str) -> str:

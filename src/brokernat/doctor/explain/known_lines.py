@@ -70,13 +70,14 @@ class KnownLine:
     Groups of the pattern: `node` (Kafka's id, or a client's name of the broker), `endpoint` or `host` and `port`; other
     groups are for the sentences. `role` is the node's role if no group shows it. `borrowed`: the text comes from the
     JVM, Python or OpenSSL, so other programs print it, too; `everyones`: so many do that it counts beside Kafka's lines
-    alone, however short the input is. `wordings` has the texts by client version, `example` is a
-    real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any line may name
-    (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input has nothing
-    else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a line
-    above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the same
-    endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its
-    stack. `under`: a text that one of the next lines above must have; without it the line is not of this kind.
+    alone, however short the input is. `streaming`: a failure that any program of its runtime may report; a short input
+    explains it if it names a program around Kafka (`names_streaming`). `wordings` has the texts by client version,
+    `example` is a real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any
+    line may name (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input
+    has nothing else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a
+    line above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the
+    same endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its stack.
+    `under`: a text that one of the next lines above must have; without it the line is not of this kind.
     """
 
     key: str
@@ -91,6 +92,7 @@ class KnownLine:
     role: Role = Role.UNNAMED
     borrowed: bool = False
     everyones: bool = False
+    streaming: bool = False
     by_error: bool = False
     calm: bool = False
     fallback: bool = False
@@ -99,6 +101,11 @@ class KnownLine:
     follows: str = ""
     decides: bool = False
     under: str = ""
+
+    @property
+    def general(self) -> bool:
+        """Whether other kinds of the same stack say more: an error by its name, or a failure of any program."""
+        return self.by_error or (self.streaming and self.fallback)
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

@@ -23,8 +23,10 @@ from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
+from brokernat.doctor.explain.loose_names import error_named_loosely, error_numbered
 from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
+from brokernat.doctor.explain.peers import peer_of
 from brokernat.doctor.explain.surroundings import (
     continues_stack,
     error_above,
@@ -33,6 +35,7 @@ from brokernat.doctor.explain.surroundings import (
     is_kafkas,
     is_of_stack,
     names_kafka,
+    names_streaming,
     shortened,
 )
 from brokernat.text import printable
@@ -203,12 +206,12 @@ class _Reader:
         # What is counted now belongs to no stack.
         self._stack.clear()
         if self._number <= _PASTED:
-            beside = self._beside if any(map(names_kafka, self._above)) else []
-            for each in [*self._doubtful, *beside] or self._telling():
+            for each in [*self._doubtful, *self._beside_kafka()] or self._telling():
                 if not self._is_harmless_beside_trouble(each.match):
                     self._count(each)
             if not self._explained:
                 self._take_wrapped()
+            self._take_named()
             if not self._explained:
                 self._take_steps()
         for told in self._explained.values():
@@ -216,6 +219,13 @@ class _Reader:
                 told.cause = error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
+
+    def _beside_kafka(self) -> list[_Occurrence]:
+        """What every program prints, if a line of this short input names Kafka, or a program around it."""
+        if any(map(names_kafka, self._above)):
+            return self._beside
+        around = [each for each in self._beside if each.match.known.streaming]
+        return around if around and any(map(names_streaming, self._above)) else []
 
     def _telling(self) -> list[_Occurrence]:
         """The lines of healthy programs that are the most informative, or advertise the client's own machine."""
@@ -247,6 +257,23 @@ class _Reader:
                 self._count(_Occurrence(self._pieces + 1, match, printable(whole), timestamp(whole)))
             whole, parts = text.strip(), 0
 
+    def _take_named(self) -> None:
+        # The last resort: errors that a line names in a spelling of its own, or by their number.
+        told = self._explained.values()
+        if all(_only_places(each) and not each.cause for each in told):
+            find = error_named_loosely
+        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
+            find = error_numbered
+        else:
+            return
+        texts = [printable(text.strip().replace("\t", " ")) for text in self._above]
+        kafkas = any(map(names_kafka, texts))
+        for number, text in enumerate(texts):
+            if error := find(text, kafkas=kafkas):
+                known, named = error
+                match = LineMatch(known, peer_of(named, known.role), named.end())
+                self._count(_Occurrence(self._pieces + number + 1, match, text, timestamp(text)))
+
     def _take_steps(self) -> None:
         # An input of a few lines is completely in here.
         for number, text in enumerate(self._above):
@@ -261,7 +288,7 @@ class _Reader:
             if self._number <= _PASTED and (not known.borrowed or names_kafka(text)):
                 self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
             return
-        if not known.by_error:
+        if not known.general:
             self._told = self._told or known.tells is not Tells.WRAPPER
         elif self._told and (known.borrowed or known.tells is Tells.WRAPPER):
             # The cause of an error that a kind has already explained.
@@ -286,11 +313,13 @@ class _Reader:
     def _decide(self) -> None:
         while self._waiting:
             each = self._waiting.popleft()
-            if each.match.known.borrowed and each.match.known.by_error and _told_below(each):
+            if each.match.known.borrowed and each.match.known.general and _told_below(each):
                 continue
             kafkas = not each.match.known.borrowed or is_kafkas(each.match, each.text, each.below, reversed(each.above))
             if kafkas:
                 self._count(each)
+            elif self._number <= _PASTED and each.match.known.streaming:
+                self._beside.append(each)
             elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
                 (self._beside if each.match.known.everyones else self._doubtful).append(each)
 
@@ -328,11 +357,11 @@ class _Reader:
 
     def _settle(self, explained: ExplainedLine, fault: KnownLine) -> None:
         """A fault is the reason of a line that only says that something failed; some wrappers have more to say."""
-        settles = (Tells.EFFECT, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
+        settles = (Tells.EFFECT, Tells.PLACE, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
         for each in self._stack:
             known = each.match.known
             only_here = each.count == sum(other is each for other in self._stack)
-            plain = fault.decides or len(known.explanations) == 1
+            plain = fault.decides or each.match.explanation is known.explanations[-1]
             if each is not explained and known.tells in settles and plain and only_here:
                 each.settled = fault.title
 
@@ -366,11 +395,12 @@ def _readings(line: str) -> Iterator[str]:
 
 def _told_below(it: _Occurrence) -> bool:
     """Whether a kind explains the stack below an error."""
+    own = it.match.known
     matches = (match_line(text.strip()) for text in it.below)
     return any(
         match
-        and not match.known.by_error
-        and match.known.tells is it.match.known.tells
+        and not match.known.general
+        and (match.known.tells is own.tells or (own.streaming and match.known.tells < own.tells))
         and (not match.known.under or match.known.under in it.text)
         for match in matches
     )

@@ -24,7 +24,7 @@ from brokernat.doctor.explain.peers import UNNAMED, Peer, Words, peer_of
 
 _LETTERS = 5
 # Texts share letters in their first characters; later ones would only take time to count.
-_BEGINNING = 48
+_BEGINNING = 32
 # A line of this level is calm, unless it names a fault: the client handles it itself.
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
@@ -133,18 +133,19 @@ def match_line(line: str, *, alone: bool = False) -> LineMatch | None:
         return kind
     error = error_in(line)
     if error is None:
-        return kind or (None if _is_calm(line) or is_frame(line) else _kind_of(line, fallback=True, alone=alone))
+        return kind or (None if is_calm(line) or is_frame(line) else _kind_of(line, fallback=True, alone=alone))
     known, match = error
     fault = known.tells is Tells.FAULT
     if kind and not kind.calm and (known.borrowed or not fault):
         return kind
-    calm = not fault and _is_calm(line)
+    calm = not fault and is_calm(line)
     if calm and known.tells is Tells.WRAPPER:
         return kind
     return LineMatch(known, peer_of(match, known.role), match.end(), calm)
 
 
-def _is_calm(line: str) -> bool:
+def is_calm(line: str) -> bool:
+    """Whether the line's level is INFO or lower."""
     return bool(_CALM.search(line, 0, _HEAD) or _CALM_JSON.search(line))
 
 

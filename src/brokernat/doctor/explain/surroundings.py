@@ -10,10 +10,14 @@ from brokernat.text import printable
 
 _CONTINUES = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
+    # An exception without a text.
+    r"(?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error|Throwable)\s*$|"
     # Docker compose writes the container's name before every line.
     r"[\w.-]+ {1,40}\| ?(?:\s*at [\w.$/]+\(|Caused by|\s*\.{3} \d|[\w.$]+: )"
 )
-_EXCEPTION = r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
+_EXCEPTION = (
+    r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure|Throwable)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
+)
 # Docker compose and syslog write a prefix before every line.
 _PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
@@ -30,13 +34,32 @@ _CAUSED = "Caused by: "
 _KAFKA = re.compile(
     r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.(?:a|s)\.k\.|"
     r"\bo\.s\.c\.s\.b\.k\.|clientId=|"
-    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap\.servers|[Bb]ootstrap (?:broker|server)|"
+    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap[._]servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
     r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|\bnode_modules/prozess/|"
-    r"[ :](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
+    r"[ :\"'](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
     r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
     r"latest_producer_id_block|log_dir_event_notification)\b"
 )
+# Programs that mostly read or write Kafka. They have other sources, too, so they count in short inputs alone.
+_STREAMING = re.compile(
+    r"(?i:\borg[./]apache[./](?:spark[./](?:sql[./](?!hive|jdbc)|streaming|internal[./]Logging)|flink|storm|beam|nifi|"
+    r"samza|seatunnel|camel|druid|pinot|inlong|streampark)|"
+    r"\bpyflink\b|\bcalling o\d+\.(?:load|start|save|awaitTermination)\b|spark[ -]?streaming|structured streaming|"
+    r"\bflink\b|\bseatunnel\b|\bchunjun\b|\bflinkx\b|\bdinky\b|risingwave|materialize|strimzi|karafka|racecar|"
+    r"waterdrop|\blogstash\b|\bfluentd?\b|kafka|debezium|binlogclient|io\.prometheus\.jmx|jmx_exporter|"
+    r"cruise.?control|\bconfluent\b|\bredpanda\b|alpakka|spring\.cloud\.stream|\bksqldb?\b)|"
+    r"\bStreamThread\b|\bConsumeClaim\b|Listener fetch loop error|JMX scrape failed|"
+    r"\bWorkerS(?:ink|ource)Task\b|\bDStream\b|"
+    r"\bKStream\b|\bKTable\b|"
+    # CMAK names the jar of each frame so.
+    r"\[org\.apache\.zookeeper\.zookeeper-[\d.]+\.jar:|"
+    # Threads of brokers, of clients and of the JMX exporter.
+    r"\b(?:Replica(?:Fetcher|Alter\w+)|log-cleaner|ExpirationReaper|controller-event)-?[Tt]hread|"
+    r"\"(?:Keep-Alive-Timer|data-plane-[\w-]+|RMI TCP Connection[^\"]*)\""
+)
+# Stores of tables on the same platforms.
+_OF_TABLES = re.compile(r"(?i:hudi|hoodie|iceberg|paimon|\bdelta[./])")
 # ZooKeeper in the layout of Kafka's own loggers.
 _ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
 _OTHERS = re.compile(
@@ -94,6 +117,11 @@ def shortened(text: str) -> str:
 def names_kafka(line: str) -> bool:
     """Whether the line has a text that only Kafka's programs print."""
     return _KAFKA.search(line) is not None
+
+
+def names_streaming(line: str) -> bool:
+    """Whether a line names a program that mostly reads or writes Kafka."""
+    return _STREAMING.search(line) is not None and not _OF_TABLES.search(line)
 
 
 def is_kafkas(match: LineMatch, text: str, below: Iterable[str], above: Iterable[str]) -> bool | None:

@@ -200,14 +200,17 @@ def test_the_exception_within_a_line_is_its_cause() -> None:
 @pytest.mark.parametrize(
     ("error", "frame"),
     [
-        ("NoMethodError: undefined method `join' for nil", "  from racecar (2.2.0) lib/racecar/runner.rb:9:in `run'"),
-        ("panic: send on closed channel", "github.com/IBM/sarama.(*consumerGroup).handleError(0x1, 0x2)"),
+        (
+            "NoMethodError: undefined method `join' for 3:Integer",
+            "  from racecar (2.2.0) lib/racecar/runner.rb:9:in `run'",
+        ),
+        ("panic: kafka: it broke", "github.com/IBM/sarama.(*consumerGroup).handleError(0x1, 0x2)"),
         (
             "{{:badmatch, []},",
             " [{:brod_consumer, :handle_fetch_response, 2, [file: 'src/brod_consumer.erl', line: 3]}",
         ),
         ("java.lang.IllegalStateException: it broke", "\tat org.apache.kafka.clients.Metadata.update(Metadata.java:3)"),
-        ("TypeError: x is not a function", "    at Object.f (/app/node_modules/kafkajs/src/consumer/runner.js:3:9)"),
+        ("RangeError: Invalid time value", "    at Object.f (/app/node_modules/kafkajs/src/consumer/runner.js:3:9)"),
     ],
 )
 def test_a_stack_of_a_kafka_library_shows_the_error_above_its_frames(error: str, frame: str) -> None:
