@@ -15,7 +15,6 @@ not it is known; for a frame of a stack (the last resort) the error above it.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,10 +22,17 @@ from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
-from brokernat.doctor.explain.loose_names import error_named_loosely, error_numbered
-from brokernat.doctor.explain.matching import LineMatch, match_line, match_step
+from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
-from brokernat.doctor.explain.peers import peer_of
+from brokernat.doctor.explain.short_input import (
+    LINES,
+    Found,
+    is_harmless_beside_trouble,
+    named_loosely,
+    numbered,
+    steps,
+    wrapped,
+)
 from brokernat.doctor.explain.surroundings import (
     continues_stack,
     error_above,
@@ -45,18 +51,10 @@ MOST: Final = 500
 
 _ABOVE = 60
 _BELOW = 80
-_PASTED = 30
 # The most lines between an exception and the frame that shows what it is about.
 _FRAMES = 12
 # The start of a frame, also in JSON.
 _FRAME = ("at ", '"')
-# A line that reports a failure, whoever wrote it; `error=NONE` reports none.
-_TROUBLE = re.compile(
-    r"\b(?:[Ff]ail(?:ed|ure|s|ing)?|FAILED|[Ee]rror(?!['\"]?\s?[=:]\s?(?:NONE|[Nn]one|null|nil|0)\b)|ERROR|FATAL|"
-    r"[Ff]atal|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould not|[Cc]ouldn't|refused|denied|timed out|[Tt]imeout reached|panic|"
-    r"[Aa]borted|[Kk]illed|[Gg]iving up|gave up|[Nn]ot ready)\b|"
-    r"Exception\b|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
-)
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
 
@@ -205,20 +203,27 @@ class _Reader:
         self._decide()
         # What is counted now belongs to no stack.
         self._stack.clear()
-        if self._number <= _PASTED:
-            for each in [*self._doubtful, *self._beside_kafka()] or self._telling():
-                if not self._is_harmless_beside_trouble(each.match):
-                    self._count(each)
-            if not self._explained:
-                self._take_wrapped()
-            self._take_named()
-            if not self._explained:
-                self._take_steps()
+        if self._number <= LINES:
+            self._take_what_a_short_input_means()
         for told in self._explained.values():
             if told.match.known.calm and told.match.known.fallback and not told.cause:
                 told.cause = error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
+
+    def _take_what_a_short_input_means(self) -> None:
+        for each in [*self._doubtful, *self._beside_kafka()] or self._telling():
+            if not is_harmless_beside_trouble(each.match, self._above):
+                self._count(each)
+        if not self._explained:
+            self._take(wrapped(self._above))
+        told = self._explained.values()
+        if all(_only_places(each) and not each.cause for each in told):
+            self._take(named_loosely(self._above))
+        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
+            self._take(numbered(self._above))
+        if not self._explained:
+            self._take(steps(self._above))
 
     def _beside_kafka(self) -> list[_Occurrence]:
         """What every program prints, if a line of this short input names Kafka, or a program around it."""
@@ -238,54 +243,16 @@ class _Reader:
             or (each.match.advertises_itself and each.match.peer.endpoint not in named)
         ]
 
-    def _is_harmless_beside_trouble(self, match: LineMatch) -> bool:
-        """Whether the line is a step, and a line of no kind reports a failure: then no step is called harmless."""
-        known = match.known
-        if not (known.calm and known.fallback and known.tells is Tells.STEP):
-            return False
-        return any(_TROUBLE.search(text) and not match_step(text) and not match_line(text) for text in self._above)
-
-    def _take_wrapped(self) -> None:
-        # A text that was wrapped at its blanks, with the further lines indented.
-        whole, parts = "", 0
-        for text in (*self._above, ""):
-            if whole and text[:1].isspace() and not is_of_stack(text):
-                whole, parts = f"{whole} {text.strip()}", parts + 1
-                continue
-            match = match_line(whole, alone=True) if parts else None
-            if match and not match.calm and not match.known.borrowed:
-                self._count(_Occurrence(self._pieces + 1, match, printable(whole), timestamp(whole)))
-            whole, parts = text.strip(), 0
-
-    def _take_named(self) -> None:
-        # The last resort: errors that a line names in a spelling of its own, or by their number.
-        told = self._explained.values()
-        if all(_only_places(each) and not each.cause for each in told):
-            find = error_named_loosely
-        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
-            find = error_numbered
-        else:
-            return
-        texts = [printable(text.strip().replace("\t", " ")) for text in self._above]
-        kafkas = any(map(names_kafka, texts))
-        for number, text in enumerate(texts):
-            if error := find(text, kafkas=kafkas):
-                known, named = error
-                match = LineMatch(known, peer_of(named, known.role), named.end())
-                self._count(_Occurrence(self._pieces + number + 1, match, text, timestamp(text)))
-
-    def _take_steps(self) -> None:
-        # An input of a few lines is completely in here.
-        for number, text in enumerate(self._above):
-            shown = printable(text.strip().replace("\t", " "))
-            match = match_step(shown)
-            if match and not self._is_harmless_beside_trouble(match):
-                self._count(_Occurrence(self._pieces + number + 1, match, shown, timestamp(text)))
+    def _take(self, found: Iterable[Found]) -> None:
+        # What was found after the last line has numbers of its own.
+        for each in found:
+            if not is_harmless_beside_trouble(each.match, self._above):
+                self._count(_Occurrence(self._pieces + each.number + 1, each.match, each.text, timestamp(each.text)))
 
     def _occurs(self, match: LineMatch, text: str, texts: list[str]) -> None:
         known = match.known
         if match.calm:
-            if self._number <= _PASTED and (not known.borrowed or names_kafka(text)):
+            if self._number <= LINES and (not known.borrowed or names_kafka(text)):
                 self._calm.append(_Occurrence(self._pieces, match, text, timestamp(text)))
             return
         if not known.general:
@@ -318,9 +285,9 @@ class _Reader:
             kafkas = not each.match.known.borrowed or is_kafkas(each.match, each.text, each.below, reversed(each.above))
             if kafkas:
                 self._count(each)
-            elif self._number <= _PASTED and each.match.known.streaming:
+            elif self._number <= LINES and each.match.known.streaming:
                 self._beside.append(each)
-            elif kafkas is None and self._number <= _PASTED and not each.match.known.by_error:
+            elif kafkas is None and self._number <= LINES and not each.match.known.by_error:
                 (self._beside if each.match.known.everyones else self._doubtful).append(each)
 
     def _count(self, it: _Occurrence) -> None:

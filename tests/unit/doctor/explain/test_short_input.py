@@ -4,7 +4,7 @@ import pytest
 
 from brokernat.doctor.explain.known_errors import protocol_errors
 from brokernat.doctor.explain.log import explain_log
-from brokernat.doctor.explain.loose_names import error_named_loosely
+from brokernat.doctor.explain.short_input import error_named_loosely
 
 
 def explained(*lines: str) -> list[str]:

@@ -1,0 +1,203 @@
+"""What an input of a few lines may also mean, where its lines are of no kind and name no error as clients do; pure.
+
+Such an input was pasted for one problem, so more is read into it than into a log: texts that were wrapped, steps of a
+program's ordinary work, and the errors of Kafka's protocol in spellings that no client has. People retype errors, and
+programs have names of their own for them: `Topicauthoizationexception`, `'MessageTooLarge'`, `not-enough-replicas`,
+`err_code: 7`. A name is compared without case and separators, a long one with a wrong letter or two, a sentence without
+case and punctuation; a number counts only beside words of Kafka. Names that other programs have, too, count only if the
+input names Kafka.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
+
+from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors
+from brokernat.doctor.explain.known_lines import KnownLine, Tells
+from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line, match_step
+from brokernat.doctor.explain.peers import peer_of
+from brokernat.doctor.explain.surroundings import is_of_stack, names_kafka
+from brokernat.text import printable
+
+LINES: Final = 30
+"""The most lines of a short input."""
+
+_Error: TypeAlias = "tuple[KnownLine, re.Match[str]]"
+# A line that reports a failure, whoever wrote it; `error=NONE` reports none.
+_TROUBLE = re.compile(
+    r"\b(?:[Ff]ail(?:ed|ure|s|ing)?|FAILED|[Ee]rror(?!['\"]?\s?[=:]\s?(?:NONE|[Nn]one|null|nil|0)\b)|ERROR|FATAL|"
+    r"[Ff]atal|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould not|[Cc]ouldn't|refused|denied|timed out|[Tt]imeout reached|panic|"
+    r"[Aa]borted|[Kk]illed|[Gg]iving up|gave up|[Nn]ot ready)\b|"
+    r"Exception\b|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
+)
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z_-]{7,60}")
+_NOT_LETTERS = re.compile(r"[^a-z]+")
+_BEFORE = re.compile(r"^(?:rdkafkaresp|resp|kafka)?(?:err(?:or)?)(?:code)?")
+_AFTER = re.compile(r"(?:exception|error|code)$")
+# A shorter name may be near an ordinary word.
+_SHORTEST_NAME, _LONGEST_NAME = 10, 50
+# The similarity of a long name with a wrong letter or two.
+_NEARLY: Final = 0.9
+_SENTENCE: Final = 16
+# Beside a line that names Kafka, words of these are enough; the others may be anybody's.
+_OF_KAFKA = re.compile(
+    "topic|partition|broker|leader|replica|coordinator|offset|producer|transactional|generation|member|sasl|"
+    "rebalance|record ?list|record ?too ?large|record ?batch|group ?proto|group ?auth|cluster ?auth|kafka|"
+    "fenced ?instance"
+)
+# What is Kafka's even if nothing else names it.
+_OF_KAFKA_ALONE = re.compile("in sync replicas|topic partition|topic or partition|consumer group|topic authorization")
+_ANY = re.compile("")
+_NUMBER = re.compile(
+    r"(?i)(?<![A-Za-z])(?<!exit )(?<!status )(?<!exited with )(?<!http )(?<!return )(?<!response )(?<!exit with )"
+    r"(?:(?:kafka[ _-]?)?err(?:or)?[ _-]?(?:code|num(?:ber)?)|(?:kafka )?error|code)['\"]?\s?"
+    r"(?:is|was|of|=>|->|[=:#(])?\s?"
+    r"['\"]?(?P<code>-?\d{1,3})(?![\w.:%-])"
+)
+_BESIDE_NUMBER = re.compile(
+    r"(?i)kafka|\b(?:topic|partition|broker|offset|produce|fetch|metadata|(?:join|sync)[ _]?group|coordinator)"
+)
+# Numbers of the operating system and of HTTP.
+_OTHER_NUMBER = re.compile(
+    r"(?i)errno(?!: -?\d{1,3}, code)|exit(?:ed)?\b|http|signal|winerror|socket error|system error|sqlstate|ORA-"
+)
+
+
+class Found(NamedTuple):
+    """A meaning of the line with this number, counted from 0, and the line as a report shows it."""
+
+    number: int
+    match: LineMatch
+    text: str
+
+
+def wrapped(lines: Iterable[str]) -> Iterator[Found]:
+    """The kinds of texts that were wrapped at their blanks, with the further lines indented."""
+    whole, parts = "", 0
+    for number, text in enumerate((*lines, "")):
+        if whole and text[:1].isspace() and not is_of_stack(text):
+            whole, parts = f"{whole} {text.strip()}", parts + 1
+            continue
+        match = match_line(whole, alone=True) if parts else None
+        if match and not match.calm and not match.known.borrowed:
+            yield Found(number, match, printable(whole))
+        whole, parts = text.strip(), 0
+
+
+def steps(lines: Iterable[str]) -> Iterator[Found]:
+    """The steps of a program's ordinary work."""
+    for number, text in enumerate(map(_shown, lines)):
+        match = match_step(text)
+        if match:
+            yield Found(number, match, text)
+
+
+def named_loosely(lines: Iterable[str]) -> Iterator[Found]:
+    """The errors that lines name in a spelling of their own, by a sentence or by a number."""
+    return _errors(lines, error_named_loosely)
+
+
+def numbered(lines: Iterable[str]) -> Iterator[Found]:
+    """The errors that lines name by a number."""
+    return _errors(lines, error_numbered)
+
+
+def is_harmless_beside_trouble(match: LineMatch, lines: Iterable[str]) -> bool:
+    """Whether the line is a step, and a line of no kind reports a failure: then no step is called harmless."""
+    known = match.known
+    if not (known.calm and known.fallback and known.tells is Tells.STEP):
+        return False
+    return any(_TROUBLE.search(text) and not match_step(text) and not match_line(text) for text in lines)
+
+
+def _errors(lines: Iterable[str], find: Callable[..., _Error | None]) -> Iterator[Found]:
+    texts = [*map(_shown, lines)]
+    kafkas = any(map(names_kafka, texts))
+    for number, text in enumerate(texts):
+        if error := find(text, kafkas=kafkas):
+            known, words = error
+            yield Found(number, LineMatch(known, peer_of(words, known.role), words.end()), text)
+
+
+def _shown(line: str) -> str:
+    return printable(line.strip().replace("\t", " "))
+
+
+def error_named_loosely(line: str, *, kafkas: bool) -> _Error | None:
+    """The error that a line names; `kafkas`: the input names Kafka."""
+    if is_frame(line) or is_calm(line):
+        return None
+    if not kafkas:
+        return _by_sentence(line, _OF_KAFKA_ALONE)
+    words = _ANY if names_kafka(line) else _OF_KAFKA
+    return _by_name(line, words) or _by_sentence(line, words) or error_numbered(line, kafkas=kafkas)
+
+
+def error_numbered(line: str, *, kafkas: bool) -> _Error | None:
+    """The error whose number a line has beside words of Kafka."""
+    if not kafkas:
+        return None
+    number = _NUMBER.search(line)
+    if not number or _OTHER_NUMBER.search(line) or not _BESIDE_NUMBER.search(line):
+        return None
+    known = _codes().get(int(number["code"]))
+    # Without its group: it is no value of a sentence.
+    return (known, re.compile(re.escape(number[0])).search(line) or number) if known else None
+
+
+def _by_name(line: str, words: re.Pattern[str]) -> _Error | None:
+    for token in _TOKEN.finditer(line):
+        name = _squeezed(token[0])
+        known = _names().get(name)
+        is_name = token[0] != token[0].lower() or "_" in token[0] or "-" in token[0]
+        if not known and is_name and _SHORTEST_NAME < len(name) <= _LONGEST_NAME:
+            known = next((_names()[each] for each in get_close_matches(name, _names(), 1, _NEARLY)), None)
+        if known and is_name and words.search(name):
+            return known, token
+    return None
+
+
+def _by_sentence(line: str, words: re.Pattern[str]) -> _Error | None:
+    text = f" {_NOT_LETTERS.sub(' ', line.lower())} "
+    for sentence, known in _sentences():
+        if sentence in text and words.search(sentence):
+            spelled = re.compile(r"[^A-Za-z]+".join(sentence.split()), re.IGNORECASE).search(line)
+            return (known, spelled) if spelled else None
+    return None
+
+
+def _squeezed(name: str) -> str:
+    return _AFTER.sub("", _BEFORE.sub("", _NOT_LETTERS.sub("", name.lower())))
+
+
+@cache
+def _names() -> dict[str, KnownLine]:
+    all_names = ((_squeezed(name), known) for names, _, _, known in _all() for name in names)
+    return {name: known for name, known in all_names if len(name) >= _SHORTEST_NAME}
+
+
+@cache
+def _sentences() -> tuple[tuple[str, KnownLine], ...]:
+    """The sentences as words between blanks, the longest first."""
+    found = {
+        f" {words} ": known
+        for _, sentences, _, known in _all()
+        for text in sentences
+        if len(words := _NOT_LETTERS.sub(" ", text.lower()).strip()) >= _SENTENCE
+    }
+    return tuple(sorted(found.items(), key=lambda each: -len(each[0])))
+
+
+@cache
+def _codes() -> dict[int, KnownLine]:
+    return {code: known for _, _, code, known in _all() if code > 0 or code < -1}
+
+
+def _all() -> Iterator[tuple[list[str], list[str], int, KnownLine]]:
+    by_key = {known.key: known for known in known_errors()}
+    for key, names, sentences, code in protocol_errors():
+        yield names, sentences, code, by_key[key]
