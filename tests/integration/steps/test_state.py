@@ -113,6 +113,17 @@ def test_where_a_lost_checkpoint_is_gone_on_is_noted_once_and_read_back(spark: S
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("name", ["metadata", "sources", "offsets", "commits"])
+def test_whatever_spark_has_left_in_a_checkpoint_a_run_continues_from_it(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    files, state = Files(spark), State(str(tmp_path))
+    assert not state.has_begun(files)
+    (tmp_path / name).mkdir()
+    assert state.has_begun(files)
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"decode": 1}'])
 def test_a_definition_that_cannot_be_read_is_none(spark: SparkSession, tmp_path: Path, text: str) -> None:
     files, state = Files(spark), State(str(tmp_path))
