@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brokernat.errors import ConfigError
+from brokernat.pipelines import preflight
+from brokernat.pipelines.check_result import Level
 from brokernat.pipelines.checkpoint.committed import every_partition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign, locked, user_folder
@@ -66,6 +69,15 @@ def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, t
     assert state.owner(files) == MINE
     with pytest.raises(ConfigError, match="orders was deleted and recreated"):
         claim(files, state, Owner("tags", "cluster-a", ("orders",), {"orders": "id-2"}))
+
+
+@pytest.mark.spark
+def test_a_checkpoint_that_cannot_be_written_is_an_error_of_the_check(spark: SparkSession, tmp_path: Path) -> None:
+    prepared: Any = SimpleNamespace(state=State(str(tmp_path)))
+    (tmp_path / "_brokernat").touch()
+    (found,) = preflight._checkpoint(Files(spark), prepared, MINE)
+    assert (found.level, found.code) == (Level.ERROR, 2)
+    assert found.message.startswith(f"{tmp_path} cannot be written: ")
 
 
 @pytest.mark.spark
