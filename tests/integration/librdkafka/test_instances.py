@@ -78,6 +78,13 @@ def test_a_bootstrap_server_on_a_link_is_dialled_with_its_zone() -> None:
         wait_for(conf, client, "Connect to ipv4#127.0.0.1:2 failed: Connection refused")
 
 
+def test_a_bootstrap_server_without_a_port_has_librdkafkas_own_and_is_never_refused() -> None:
+    conf = mapped("kafka-1 = 127.0.0.1")
+    conf.set("bootstrap.servers", "127.98.76.54")
+    with producer(conf) as client:
+        wait_for(conf, client, "127.98.76.54:9092 failed: Connection refused")
+
+
 def test_a_full_pool_refuses_in_words_until_a_client_is_closed() -> None:
     clients = [mapped("kafka-1 = 127.0.0.1", quiet=True).start() for _ in range(POOL)]
     try:
@@ -170,11 +177,25 @@ def test_a_wrong_map_is_an_error_and_nothing_is_dialled_by_who_ignores_it() -> N
     conf = mapped("kafka-1 = 127.0.0.1")
     with pytest.raises(ValueError, match=r"brokernat\.map: line 1, column 1, rule `kafka-1`: there is no `=`; write"):
         conf.set("brokernat.map", "kafka-1")
+    with pytest.raises(ValueError, match=r"brokernat\.map: line 1"):
+        conf.set("brokernat.map", "kafka-1")
     with pytest.raises(ValueError, match=r"brokernat\.unmapped is `fail` or `pass`, not `maybe`"):
         conf.set("brokernat.unmapped", "maybe")
     with producer(conf) as client:
         wait_for(conf, client, "refused: the address map of this client cannot be used: line 1, column 1, rule")
         wait_for(conf, client, "Failed to resolve 'kafka-1:9092': Destination address required")
+
+
+def test_a_copy_refuses_as_its_original_does_after_a_wrong_choice_that_was_ignored() -> None:
+    """librdkafka sets again only the properties that were accepted."""
+    first = mapped("kafka-1 = 127.0.0.1")
+    with pytest.raises(ValueError, match="not `maybe`"):
+        first.set("brokernat.unmapped", "maybe")
+    copy = first.copy()
+    first.destroy()
+    copy.keep_log()
+    with producer(copy) as client:
+        wait_for(copy, client, "refused: the address map of this client cannot be used: brokernat.unmapped is")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])

@@ -277,3 +277,5 @@ def test_a_wrong_first_count_is_believed_only_after_the_second() -> None:
     check_received(3, 2, recount=lambda: 2)
     with pytest.raises(IncompleteError, match="3 records received, 2 processed"):
         check_received(5, 2, recount=lambda: 3)
+    with pytest.raises(IncompleteError, match="1 record received, 2 processed"):
+        check_received(5, 2, recount=lambda: 1)

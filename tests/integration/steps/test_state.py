@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brokernat.errors import ConfigError
+from brokernat.pipelines import preflight
+from brokernat.pipelines.check_result import Level
 from brokernat.pipelines.checkpoint.committed import every_partition
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.checkpoint.state import Owner, State, foreign, locked, user_folder
@@ -69,6 +72,15 @@ def test_what_an_older_broker_does_not_tell_is_remembered(spark: SparkSession, t
 
 
 @pytest.mark.spark
+def test_a_checkpoint_that_cannot_be_written_is_an_error_of_the_check(spark: SparkSession, tmp_path: Path) -> None:
+    prepared: Any = SimpleNamespace(state=State(str(tmp_path)))
+    (tmp_path / "_brokernat").touch()
+    (found,) = preflight._checkpoint(Files(spark), prepared, MINE)
+    assert (found.level, found.code) == (Level.ERROR, 2)
+    assert found.message.startswith(f"{tmp_path} cannot be written: ")
+
+
+@pytest.mark.spark
 def test_a_checkpoint_that_another_program_began_is_not_taken_over(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "offsets").mkdir()
     with pytest.raises(ConfigError, match="created by another program"):
@@ -110,6 +122,17 @@ def test_where_a_lost_checkpoint_is_gone_on_is_noted_once_and_read_back(spark: S
     (tmp_path / "metadata").touch()
     with pytest.raises(ConfigError, match="a run continues from it"):
         state.require_unused(files)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ["metadata", "sources", "offsets", "commits"])
+def test_whatever_spark_has_left_in_a_checkpoint_a_run_continues_from_it(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    files, state = Files(spark), State(str(tmp_path))
+    assert not state.has_begun(files)
+    (tmp_path / name).mkdir()
+    assert state.has_begun(files)
 
 
 @pytest.mark.spark

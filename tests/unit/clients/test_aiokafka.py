@@ -10,6 +10,7 @@ import aiokafka
 import pytest
 from aiokafka import AIOKafkaClient, AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.conn import AIOKafkaConnection
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.clients import aiokafka as ours
@@ -18,7 +19,7 @@ from brokernat.clients.aiokafka_network import DialledConnection, DialledLoop, w
 from brokernat.clients.dialling import Dialler
 from brokernat.clients.translation import As
 from brokernat.config import Cluster, Secret
-from brokernat.errors import MissingToolError
+from brokernat.errors import MissingToolError, UnmappedEndpointError
 
 MAP = AddressMap.parse("192.168.1.23:9092 = 172.10.1.40:9093")
 
@@ -113,11 +114,26 @@ def test_another_minor_release_is_refused_by_its_number(monkeypatch: pytest.Monk
         configure({}, cluster())
 
 
-def test_classes_that_are_wrapped_bring_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AIOKafkaClient, "__init__", AIOKafkaClient.__init__)
+@pytest.fixture
+def wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in (AIOKafkaClient, AIOKafkaConnection):
+        monkeypatch.setattr(each, "__init__", each.__init__)
     wrap_classes(aiokafka, MAP)
+
+
+@pytest.mark.usefixtures("wrapped")
+def test_classes_that_are_wrapped_bring_the_map() -> None:
     for client in asyncio.run(_clients()):
         assert "_get_conn" in vars(client)
+
+
+@pytest.mark.usefixtures("wrapped")
+def test_a_connection_that_a_program_makes_itself_has_the_map_of_the_classes() -> None:
+    async def connect() -> None:
+        await AIOKafkaConnection("127.0.0.1", 1).connect()
+
+    with pytest.raises(UnmappedEndpointError, match=r"127\.0\.0\.1:1"):
+        asyncio.run(connect())
 
 
 def test_a_dialled_connection_keeps_the_advertised_host() -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.reading_back.replay import BegunChunk, Ledger
+from brokernat.pipelines.reading_back.replay import BegunChunk, Ledger, chunks
 
 
 class KilledError(Exception):
@@ -66,3 +66,13 @@ def test_what_may_have_come_out_is_in_the_ledger_or_in_the_note(changes: int) ->
     assert written <= entered(disk) | set(begun.coordinates if begun else ())
     assert begun is None or begun in chunks
     assert (begun is None) == (changes in (0, 3, 6))
+
+
+def test_a_topic_of_more_partitions_than_a_chunk_has_offsets_is_read_to_its_end() -> None:
+    begin = dict.fromkeys(range(5), 0)
+    found = chunks(begin, dict.fromkeys(begin, 2), 3)
+    assert [next(found, None) for _ in range(3)] == [
+        (begin, dict.fromkeys(begin, 1)),
+        (dict.fromkeys(begin, 1), dict.fromkeys(begin, 2)),
+        None,
+    ]

@@ -368,6 +368,16 @@ def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixtu
         assert "the broker cannot be reached: 127.9.1.2:1: Connection refused" in caplog.text
 
 
+def test_a_connection_whose_broker_is_away_takes_no_place_of_another(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(Endpoint("127.9.1.1", 9000), limits=Limits(connections=1, per_address=1), remember=False)
+    with serve(Cluster("hq", (Endpoint("127.9.1.2", 1),)), settings) as proxy:
+        for _ in range(3):
+            with closing(connected(proxy.bootstrap)) as connection:
+                assert ended(connection)
+    assert "the broker cannot be reached" in caplog.text
+    assert "closed a connection of" not in caplog.text
+
+
 def test_brokers_that_are_away_are_in_the_log_before_a_client_comes(
     brokers: Served, caplog: pytest.LogCaptureFixture
 ) -> None:

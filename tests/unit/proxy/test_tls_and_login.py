@@ -18,7 +18,7 @@ import pytest
 from tests.support.simulated_brokers import serving
 from tests.unit.proxy.test_server import API_VERSIONS, answer, ask, connected
 
-from brokernat.address import Endpoint
+from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import RunningProxy, Settings, serve, upstream
@@ -182,6 +182,17 @@ def test_the_broker_s_name_is_verified_unless_the_client_says_otherwise(algorith
     context = upstream.upstream_of(Cluster("hq", (Endpoint("kafka", 9092),), client=client), login=False).tls
     assert context is not None
     assert (context.check_hostname, context.verify_mode) == (checked, ssl.CERT_REQUIRED)
+
+
+@pytest.mark.parametrize("proxy", [True], indirect=True)
+def test_a_bootstrap_server_is_verified_by_its_own_name_wherever_the_map_leads(proxy: RunningProxy) -> None:
+    """The proxy with TLS stands for the brokers of another one."""
+    address_map = AddressMap.parse(f"{NAME}:9093 = {proxy.bootstrap}")
+    trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(VECTORS / "root.pem")}
+    cluster = Cluster("hq", (Endpoint(NAME, 9093),), address_map, {"security.protocol": "SSL", **trust})
+    settings = Settings(Endpoint("127.11.1.2", 9000), remember=False)
+    with serve(cluster, settings) as inner, closing(connected(inner.bootstrap)) as connection:
+        assert ask(connection, API_VERSIONS)
 
 
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])

@@ -8,13 +8,14 @@ import logging.config
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.shipping import KafkaHandler, NotShippedError, Spool, SpoolBusyError, queue, read_status
 from brokernat.shipping.block import BLOCK_BYTES
+from brokernat.shipping.folder import DATABASE
 from brokernat.testbed.place import wait_until
 
 NOWHERE = Cluster("nowhere", (Endpoint.parse("127.0.0.1:1"),))
@@ -357,6 +359,21 @@ def test_audit_that_blocks_waits_and_a_close_frees_it(tmp_path: Path, log: loggi
     assert len(refused) == 1
     log.removeHandler(handler)
     assert len(stored(tmp_path)) == len(taken)
+
+
+def test_a_flush_that_ends_before_the_spool_is_written_says_so(tmp_path: Path, log: logging.Logger) -> None:
+    """Nothing waits for the brokers then, and yet nothing is acknowledged."""
+    handler = KafkaHandler(NOWHERE, "topic", tmp_path, close_timeout=0)
+    log.addHandler(handler)
+    assert handler.flush(60)
+    with closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        log.info("queued")
+        assert not handler.flush(0.1)
+        assert handler.status().pending == 0
+        other.execute("ROLLBACK")
+    handler.close()
+    assert stored(tmp_path) == ["queued"]
 
 
 def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, log: logging.Logger) -> None:

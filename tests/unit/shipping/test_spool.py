@@ -63,6 +63,16 @@ def test_a_kill_loses_nothing_that_was_appended(tmp_path: Path) -> None:
     assert again.blocks_after(20, EVERYTHING)[0].first == 21
 
 
+def test_the_cluster_that_records_go_to_is_known_after_a_kill_also_before_it_has_answered(tmp_path: Path) -> None:
+    """Otherwise the records that wait could go to another cluster of that name."""
+    spool = Spool(tmp_path / "spool", destination=AUDIT)
+    spool.append(bodies("sent"))
+    spool.cluster_id = "first"
+    spool.settle()
+    again = Spool(crash(spool, tmp_path / "killed"), destination=AUDIT)
+    assert (again.cluster_id, again.pending) == ("first", 1)
+
+
 def test_only_what_is_settled_leaves_and_the_account_adds_up(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
     for number in range(3):

@@ -253,6 +253,15 @@ def test_a_mechanism_has_so_many_tokens_and_no_more(fed: Fed) -> None:
         fed(it.requests, frame(b"cd=r" * 4))
 
 
+@pytest.mark.parametrize("length", [MOST - 3, 2**31 - 1, -1])
+def test_a_token_has_the_limit_of_a_request(fed: Fed, length: int) -> None:
+    it = session()
+    fed(it.requests, request(SASL_HANDSHAKE, 0, 1, b"\0\x05PLAIN"))
+    fed(it.responses, response(1, struct.pack(">hi", 0, 0)))
+    with pytest.raises(DownstreamProtocolError, match=f"a SASL token of {length} bytes"):
+        fed(it.requests, struct.pack(">i", length))
+
+
 @pytest.mark.parametrize(
     ("sent", "words"),
     [

@@ -7,6 +7,7 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.checks.test_neighbours import HEALTHY, TIMED_OUT, advice, at_third, causes, third
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WELL, WITHOUT_MAP, mapped, reached, refused
 
+from brokernat.doctor.checks.proven_rules import proven_lines
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import (
     Advertised,
@@ -153,6 +154,16 @@ def test_a_balancer_that_leads_to_two_clusters_in_turn_stops_clients() -> None:
     assert "172.10.1.40:9092 leads to several clusters in turn (c, other)" in found.causes[0].sentence
     assert "remove the brokers of the other cluster from the balancer at 172.10.1.40:9092" in advice(found)
     assert not any(each.remedy.rules for each in found.findings)
+
+
+def test_an_endpoint_that_leads_to_two_clusters_in_turn_proves_no_rule() -> None:
+    """The same node of the other cluster could get the records."""
+    met = Identity(1, "describeconfigs", met=(("172.10.1.40", 1),))
+    server = replace(reached(1, "172.10.1.40:9092"), identity=met)
+    alone = replace(WITHOUT_MAP, bootstraps=(server,))
+    assert proven_lines(alone) == (f"{BROKERS[0].endpoint} = 172.10.1.40:9092",)
+    both = replace(server, identity=replace(met, strangers=(("172.10.1.40", "other"),)))
+    assert proven_lines(replace(WITHOUT_MAP, bootstraps=(both,))) == ()
 
 
 @pytest.mark.parametrize("verified", [True, False])

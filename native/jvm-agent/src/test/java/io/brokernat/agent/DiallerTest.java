@@ -136,6 +136,14 @@ class DiallerTest {
         assertEquals(Map.of("a:1=b:1", 0L), client.map.map.uses());
     }
 
+    @Test
+    void inspectionSaysThatAMapThatCannotBeUsedDialsNotEvenTheBootstrapServers() {
+        Services agent = agent(null, Map.of());
+        Map<String, String> properties = Map.of("brokernat.map", "a:1", "bootstrap.servers", "c:1");
+        Client client = new Client(properties, agent.maps.learn(properties));
+        assertEquals("", agent.dialler.plan(client, "c:1"));
+    }
+
     private Services agent(String argument, Map<String, String> properties) {
         try {
             Services agent = new Services(AgentArgument.parse(argument));

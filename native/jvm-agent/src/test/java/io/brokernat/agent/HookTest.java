@@ -47,6 +47,16 @@ class HookTest {
         assertNull(services.maps.clientOf(builder));
     }
 
+    @Test
+    void aConnectionOfAClientThatIsNotKnownYetIsRefusedWhereTheJvmsMapRefuses() throws Exception {
+        Hook hook = new Hook(new Services(AgentArgument.parse("10.0.0.1:9092=127.0.0.1:1;unmapped=fail")));
+        Object[] unreadable = {Hook.CONNECT, "no address", builder, "1"};
+        ConnectException refusal = assertThrows(ConnectException.class, () -> hook.apply(unreadable));
+        assertTrue(refusal.getMessage().contains("fault of the brokernat agent in connect"), refusal.getMessage());
+        Hook passing = new Hook(new Services(AgentArgument.parse("10.0.0.1:9092=127.0.0.1:1")));
+        assertSame("no address", passing.apply(unreadable));
+    }
+
     private Object call(Object... call) {
         return new Hook(services).apply(call);
     }

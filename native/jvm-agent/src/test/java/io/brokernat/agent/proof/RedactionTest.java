@@ -22,6 +22,12 @@ class RedactionTest {
     }
 
     @Test
+    void hidesTheWholeOfASecretThatBeginsWithAnotherOne() {
+        Redaction alike = new Redaction(Map.of("ssl.key.password", "canary", "ssl.keystore.password", "canary-of-the-store"));
+        assertEquals("[hidden] and [hidden]", alike.clean("canary-of-the-store and canary"));
+    }
+
+    @Test
     void cleansOnlyWhatKafkaWorded() {
         Map<String, Object> facts = new HashMap<>(Map.of("message", "bad canary-2", "advertised", "me:9092"));
         redaction.cleanWords(facts);
