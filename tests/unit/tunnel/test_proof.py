@@ -27,8 +27,12 @@ def answering(identity: Identity | None, cluster_id: str = "hq") -> EndpointProb
         (answering(Identity(3, "apiversions")), "node 3 answers (apiversions, proven)"),
         (answering(Identity(2, "apiversions", others=(1,))), "different nodes answer: 2, 1"),
         (answering(Identity(2, "apiversions"), "other"), "cluster other answers, not hq"),
+        (
+            answering(Identity(2, "apiversions", strangers=(("127.0.0.1", "other"),))),
+            "several clusters answer: hq, other",
+        ),
     ],
-    ids=["right", "not provable", "not asked", "wrong", "balancer", "other cluster"],
+    ids=["right", "not provable", "not asked", "wrong", "balancer", "other cluster", "balancer over clusters"],
 )
 def test_only_a_contradiction_counts(seen: EndpointProbe, found: str | None) -> None:
     assert contradiction(BROKER, seen, "hq") == found

@@ -90,7 +90,7 @@ def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[
 def _place_of(probe: EndpointProbe, path: BrokerPath) -> str | None:
     """The address of an endpoint at which this node has proven its id; None if it may be another one."""
     met = probe.identity
-    proven = met is not None and met.node_id == path.broker.node_id and not met.others
+    proven = met is not None and met.node_id == path.broker.node_id and met.alone
     return probe.addresses[0] if proven and len(probe.addresses) == 1 else None
 
 

@@ -36,7 +36,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     ends = {
         each.probe.identity.node_id: each.probe.endpoint
         for each in reversed(nodes)
-        if each.probe.identity and not each.probe.identity.others
+        if each.probe.identity and each.probe.identity.alone
     }
     for probed in nodes:
         path, identity = probed.path, probed.probe.identity

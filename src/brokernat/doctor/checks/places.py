@@ -107,7 +107,7 @@ class ProbedEndpoint(Place):
         if self.path is None:
             return None
         by_tls = [each for each in self.at_same_address if each.probe.tls is not None]
-        met = {each.probe.node_id for each in by_tls if each.probe.identity and not each.probe.identity.others}
+        met = {each.probe.node_id for each in by_tls if each.probe.identity and each.probe.identity.alone}
         proven = [each for each in by_tls if each.failure is None and each.probe.node_id == each.path.broker.node_id]
         known = nodes_of([each for each in proven if each.probe.name != self.probe.name])
         # With one node, something else than a broker answers for this name.
@@ -233,7 +233,7 @@ def node(path: BrokerPath) -> str:
 def is_node(probe: EndpointProbe | None, node_id: int) -> bool:
     """Whether this node, and no other one, answered at the endpoint."""
     identity = probe.identity if probe is not None else None
-    return identity is not None and identity.node_id == node_id and not identity.others
+    return identity is not None and identity.node_id == node_id and identity.alone
 
 
 def unreachable(probe: EndpointProbe) -> str | None:

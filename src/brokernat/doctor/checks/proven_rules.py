@@ -29,7 +29,7 @@ def proven_lines(evidence: Evidence) -> tuple[str, ...]:
     lines: dict[int, str] = {}
     for probe in evidence.bootstraps:
         identity = probe.identity
-        if identity is None or identity.node_id is None or identity.others or identity.strangers:
+        if identity is None or identity.node_id is None or not identity.alone:
             continue
         own = next((each for each in probe.brokers or () if each.node_id == identity.node_id), None)
         # A broker may advertise any text, and users copy this line.

@@ -244,6 +244,9 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
         yield _doubt(probe, "BN501", words, _advertises(probe))
+    elif probe.identity is not None and probe.identity.strangers:
+        met = ", ".join(dict.fromkeys(cluster for _, cluster in probe.identity.strangers))
+        yield _doubt(probe, "BN501", f"it leads to several clusters: {home.cluster_id}, {met}", _advertises(probe))
     else:
         yield from _wrong_place(probe, home)
 
@@ -274,7 +277,7 @@ def _wrong_place(probe: EndpointProbe, home: EndpointProbe) -> Iterator[CheckFin
 
 def one_node(probe: EndpointProbe) -> object | None:
     """The node that answers here with its cluster and what its listener advertises; None if several may answer."""
-    known = probe.identity is not None and probe.node_id is not None and not probe.identity.others
+    known = probe.identity is not None and probe.node_id is not None and probe.identity.alone
     return (probe.node_id, probe.cluster_id, probe.brokers) if known else None
 
 

@@ -299,6 +299,11 @@ class Identity:
         return self.fault or ("not-provable" if self.node_id is None else "ok")
 
     @property
+    def alone(self) -> bool:
+        """Whether every connection reached the same node of the same cluster."""
+        return not self.others and not self.strangers
+
+    @property
     def confidence(self) -> Literal["proven", "likely", "unknown"]:
         """`proven` for the node's own statement, `likely` for indirect methods, `unknown` without a node id."""
         if self.node_id is None:

@@ -163,6 +163,18 @@ def test_no_balancer_is_taken_for_a_node(nodes: int, balancer: str) -> None:
     assert [finding.code for finding in found.findings] == [*["BN605"] * (nodes - 1), "BN602", "BN602"]
 
 
+@pytest.mark.parametrize("balancer", BALANCERS)
+def test_no_balancer_over_two_clusters_is_taken_for_a_node_of_one(balancer: str) -> None:
+    with (
+        serving(2, "127.0.77") as ours,
+        serving(2, "127.0.77", cluster_id="other-cluster") as theirs,
+        switched([theirs.reachable[2], ours.reachable[2]], choice=BALANCERS[balancer]) as candidates,
+    ):
+        found = match(sweep(Cluster("hq", (ours.reachable[1],)), [*candidates], TIMEOUT))
+    assert [each.node_id for each in found.matched] == [1]
+    assert "BN501" in {each.code for each in found.findings}
+
+
 @pytest.mark.parametrize("given", [(2,), (1, 2)])
 def test_a_bootstrap_server_is_a_candidate_for_a_node_that_no_other_one_leads_to(given: tuple[int, ...]) -> None:
     with serving(2, "127.0.78") as served:
