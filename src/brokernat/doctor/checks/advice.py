@@ -33,16 +33,30 @@ def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
 
 def moved(evidence: Evidence, path: BrokerPath) -> str | None:
     """What to correct if a node advertises an address and is proven at another one, in the network of nodes that are
-    reached where they advertise.
+    reached where they advertise, or with a listener that has the same host as this one at all of them.
     """
     if path.rule or address(path.broker.host) is None:
         return None
     here = [each.broker.host for each in evidence.paths if each.answers and each.rule is None]
     end = proven_end(evidence, path)
     if end is None or not any(neighbours(end.rpartition(":")[0].strip("[]"), each) for each in here):
+        end = _at_host_of_others(evidence, path)
+    if end is None:
         return None
     had = f"node {path.broker.node_id} answers at {end}: if it has moved, correct its `advertised.listeners`, which has"
     return f"{had} {path.broker.endpoint}"
+
+
+def _at_host_of_others(evidence: Evidence, path: BrokerPath) -> str | None:
+    """Another listener of a node, as shown, that has another host than this one and the same host at other nodes."""
+    reached = {each.broker.node_id: each.broker.host for each in evidence.paths if each.answers and each.rule is None}
+    for place, shown in _on_other_listeners(evidence, path):
+        name = shown.rpartition("listener ")[2].rstrip(")")
+        hosts = {each.node_id: each.endpoint.rpartition(":")[0] for each in evidence.listeners if each.name == name}
+        others = hosts.keys() & reached.keys()
+        if place != path.broker.host and others and all(hosts[each].strip("[]") == reached[each] for each in others):
+            return shown
+    return None
 
 
 def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
@@ -153,8 +167,8 @@ def working_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
 
 def _works(ends: Sequence[ListenerSeen], cluster: str | None) -> bool:
     """Whether every broker answers at its own endpoint."""
-    own = {each.endpoint for each in ends}
-    return len(own) == len(ends) and all(
+    own, nodes = {each.endpoint for each in ends}, {each.node_id for each in ends}
+    return len(own) == len(nodes) == len(ends) and all(
         each.probe is not None
         and each.probe.answers
         and each.probe.cluster_id == cluster

@@ -222,7 +222,10 @@ def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake, inspecting: str | None
     `inspecting` is the authority of all endpoints, if the client trusts none of them.
     """
     message = "no authority in the client's trust store signed it"
-    client = ["if it is the cluster's certificate: add its authority or the certificate itself to the trust store"]
+    client = [
+        "if it is the cluster's certificate: add its authority or the certificate itself to the trust store "
+        "(`ssl.truststore.location`; without it, clients trust public authorities alone)"
+    ]
     broker = ["have it signed by an authority that clients trust"]
     if tls.chain and tls.chain[-1].subject != tls.chain[-1].issuer:
         signer = f"`{tls.chain[-1].issuer}`"

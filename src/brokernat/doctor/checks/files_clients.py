@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
+from brokernat.doctor.checks.places import dialled_nodes
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Severity
+from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
 
@@ -199,18 +200,25 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
                 continue
             message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
-            either = (fix, f"or advertise {listener.host}:{outside}, which leads to this listener")
-            yield error(broker.name, message, seen, broker=either)
+            instead = f"advertise {listener.host}:{outside}, which leads to this listener"
+            # A port of a host is published once.
+            taken = any(_publishes(each, listener.port) for each in serving(evidence))
+            yield error(broker.name, message, seen, broker=(instead,) if taken else (fix, f"or {instead}"))
 
 
-@check("BN828", Need.FILES, Need.NETWORK, Need.METADATA)
+def _publishes(broker: BrokerListeners, port: int) -> bool:
+    return any(outside == port for _, outside in broker.file.published or ())
+
+
+@check("BN828", Need.FILES, Need.NETWORK, Need.METADATA, explains=("BN301", "BN302", "BN308"))
 def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file and the running broker differ.
 
     Cause: Running brokers have other listener settings than their files: {subjects}.
     What: the listener settings of a running broker differ from its file.
     Why: the file was changed after the broker's start, the broker uses another file, a variable or a dynamic setting
-    (`kafka-configs.sh`) overrides it, or the file belongs to another cluster.
+    (`kafka-configs.sh`) overrides it, or the file belongs to another cluster. It is an error if clients fail at an
+    endpoint that the file does not advertise.
     Remedy: find out which of the two is correct; a broker reads its file only at its start.
     """
     probes = evidence.probes
@@ -222,11 +230,27 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
         differences = tuple(dict.fromkeys(_differences(broker, probes, seen)))
         if differences:
             fix = "a broker reads its file at its start: restart it, or correct the file"
-            yield warning(broker.name, "the file and the running cluster differ", differences, broker=fix)
+            failures = [*_at_old_endpoints(broker, evidence)]
+            message = "the file and the running cluster differ"
+            if failures:
+                ends = ", ".join(dict.fromkeys(each.endpoint for each in failures))
+                message += f": the broker returns {ends}, where clients fail, and its file does not advertise it"
+            severity = Severity.ERROR if failures else Severity.WARNING
+            yield finding(severity, broker.name, message, differences, broker=fix, explains=failures)
     without = sorted(seen - {broker.node_id for broker in brokers})
     if without:
         message = f"no file was given for {', '.join(f'node {node}' for node in without)}"
         yield info(evidence.subject, message)
+
+
+def _at_old_endpoints(broker: BrokerListeners, evidence: Evidence) -> Iterator[Failure]:
+    """The failures of clients at an endpoint of the broker that its file does not advertise."""
+    in_file = {each.endpoint.lower() for each in broker.advertised if each.host}
+    for probed in dialled_nodes(evidence):
+        running = probed.path.broker
+        old = running.node_id == broker.node_id and running.endpoint.lower() not in in_file and probed.path.rule is None
+        if old and probed.failure is not None and probed.failure.stage in ("resolve", "connect"):
+            yield probed.failure
 
 
 def _differences(broker: BrokerListeners, probes: Sequence[EndpointProbe], seen: set[int]) -> Iterator[str]:

@@ -249,7 +249,7 @@ def inter_broker_listener(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, message, broker=fix)
 
 
-@check("BN820", Need.FILES, explains=("BN821",))
+@check("BN820", Need.FILES)
 def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
     """Two files have one node id.
 

@@ -31,11 +31,13 @@ from brokernat.doctor.checks.proven_rules import (
     any_reached_directly,
     corrected,
     derived_line,
+    discover_advice,
     known_line,
+    proven_line,
     shifted_port,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.checks.remedies import port_of_another, record_remedy, remedy_for, restart_advice
+from brokernat.doctor.checks.remedies import other_port, port_of_another, record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import is_loopback, neighbours, network
@@ -196,6 +198,11 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 yield error(probed, message, (f"rule: {path.rule}", reason), remedy=remedy)
                 continue
             fix = [corrected(path, right)]
+            if kept := _keeps_port(probed):
+                rules, message = proven_line(evidence, path), f"the rule leads to {probed.probe.endpoint}: {reason}"
+                remedy = Remedy((kept, *discover_advice(rules)), rules=rules)
+                yield error(probed, message, (f"rule: {path.rule}",), remedy=remedy)
+                continue
             if not right and _gateway_answers(probed):
                 fix = [f"compare the port in the rule `{path.rule}` with the gateway's forward to {probed.node}"]
             seen = [f"rule: {path.rule}"]
@@ -227,6 +234,19 @@ def _left_gateway(evidence: Evidence) -> tuple[str, ...]:
         return ()
     moved_to = f"the bootstrap server {alive[0].probe.endpoint} answers"
     return (f"all rules lead to {hosts.pop()}, where nothing answers, and {moved_to}: change the host in the rules",)
+
+
+def _keeps_port(probed: DialledNode) -> str | None:
+    """What to change if a rule without a port leads to a host whose other ports lead to nodes."""
+    path, port = probed.path, probed.probe.port
+    if path.rule is None or path.rule.rpartition(":")[2].isdigit():
+        return None
+    others = [each for each in every_probe(probed.evidence) if each.answers and each.port != port]
+    ports = [str(each.port) for each in others if not set(each.addresses).isdisjoint(probed.probe.addresses)]
+    if not ports:
+        return None
+    keeps = f"rules without a port keep port {port}, and {probed.host} answers at {listed([*dict.fromkeys(ports)])}"
+    return f"{keeps}: give each node a rule of its own with a port on both sides"
 
 
 def _gateway_answers(probed: DialledNode) -> bool:
@@ -287,12 +307,14 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
 
 
 def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
-    """Whether the rule, the DNS record or what the node advertises is more likely wrong than a firewall."""
+    """Whether the rule, the DNS record, the forward or what the node advertises is at least as likely as a firewall."""
     evidence, path = probed.evidence, probed.path
     if path is None:
         return False
     if not path.rule:
-        return any(found(evidence, path) for found in (stale_record, moved, odd_host))
+        # A gateway that leads to other nodes drops what it does not forward.
+        gateway = bool(probed.reached_beside)
+        return gateway or any(found(evidence, path) for found in (stale_record, moved, odd_host, other_port))
     gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     # One gateway takes all the other rules.
     elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)

@@ -171,9 +171,13 @@ def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:
         return f"start the tunnel, the forward or the broker at {end} of this machine: {others} answer at other ports"
     leads = f"{path.broker.host} leads to {others} at other ports"
     forward = f"the forward of port {path.broker.port} to node {node_id} there, or its listener if it is there"
+    dropped = bool(dropped_advice(path.probe.attempts)) if path.probe is not None else False
+    firewall = "that no firewall drops this port alone"
     if runs_by_replicas(evidence, node_id):
-        return f"{leads}, and node {node_id} runs (it is an in-sync replica): add or correct {forward}"
-    return f"{leads}: add or correct {forward}, and check that the node runs"
+        add = f"{leads}, and node {node_id} runs (it is an in-sync replica): add or correct {forward}"
+        return f"{add}, and check {firewall}" if dropped else add
+    add = f"{leads}: add or correct {forward}, and check that the node runs"
+    return f"{add}, and {firewall}" if dropped else add
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """Each fault of a file gives its own finding, and files that are right give none."""
 
 import pytest
-from tests.support.endpoint_probes import replace
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 from tests.unit.doctor.conftest import GATEWAY, reached
 
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.evidence import Advertised, Evidence
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence
 from brokernat.doctor.finding import Severity
 
 
@@ -215,6 +215,34 @@ def reality(**changes: object) -> Evidence:
 def test_the_file_and_the_running_broker(evidence: Evidence, says: list[str]) -> None:
     found = [each for each in diagnose(evidence).findings if each.code == "BN828" and each.severity != "info"]
     assert [line for each in found for line in each.details] == says
+
+
+def test_a_file_that_was_corrected_and_not_read_yet_is_the_cause_where_clients_fail() -> None:
+    old = Advertised(1, "10.9.0.99", 9092)
+    away = probed(old.endpoint, old.host, (old.host,), attempts=(Attempt(old.host, "timeout"),))
+    evidence = replace(reality(brokers=(old,)), paths=(BrokerPath(old, away),))
+    found = diagnose(evidence)
+    assert [each.code for each in found.causes] == ["BN828"]
+    (told,) = [each for each in found.findings if each.code == "BN828"]
+    assert told.severity is Severity.ERROR
+    assert told.remedy.broker == ("a broker reads its file at its start: restart it, or correct the file",)
+    # Where clients work, the difference may be meant.
+    well = replace(reached(1, old.endpoint), brokers=(old,))
+    assert diagnose(replace(evidence, paths=(BrokerPath(old, well),))).causes == ()
+
+
+def test_files_that_were_copied_whole_have_two_faults() -> None:
+    """Another node id leaves the copied endpoint as it is."""
+    found = diagnose(files(*brokers(1), *brokers(1)))
+    assert {each.code for each in found.causes} == {"BN820", "BN821"}
+
+
+def test_a_port_of_the_host_is_published_once() -> None:
+    one, two = (kraft(node_id=n, advertised_listeners="PLAINTEXT://localhost:29092") for n in ("1", "2"))
+    published = (file(one, "c.yml one", ((9092, 29092),)), file(two, "c.yml two", ((9092, 29093),)))
+    found = diagnose(Evidence.without_network("files", files=published))
+    (told,) = [each for each in found.findings if each.code == "BN827"]
+    assert told.remedy.broker == ("advertise localhost:29093, which leads to this listener",)
 
 
 def test_nodes_without_a_file_are_named() -> None:

@@ -446,6 +446,87 @@ def test_a_node_that_is_proven_at_another_address_of_the_network_has_moved(outco
     assert not any("has moved" in line for each in diagnose(gateway).findings for line in each.remedy.broker)
 
 
+@pytest.mark.parametrize("outcome", ["timeout", "refused"])
+def test_a_node_whose_other_listener_has_another_host_than_this_one_has_moved(outcome: str) -> None:
+    """At the other nodes both listeners have one host."""
+    paths = (*WELL[:2], replace(WELL[2], probe=at(BROKERS[2].host, outcome)))
+    now = listener(3, "10.77.0.3", 9081, "INNER")
+    inner = tuple(listener(each.node_id, each.host, 9081, "INNER") for each in BROKERS[:2])
+    # Its network is one in which a node is reached.
+    third = BrokerPath(Advertised(4, "10.77.0.4", 9092), reached(4, "10.77.0.4:9092"))
+    evidence = replace(DIRECT, paths=(*paths, third), listeners=(*inner, now))
+    found = diagnose(evidence)
+    assert causes(found) == ["BN302"]
+    assert remedy(found, "BN302").broker[0] == (
+        "node 3 answers at 10.77.0.3 (listener INNER): if it has moved, correct its `advertised.listeners`, which has "
+        "192.168.1.25:9092"
+    )
+    # A listener that has another host at every node says nothing.
+    elsewhere = tuple(listener(each.node_id, f"10.77.0.{each.node_id}", 9081, "INNER") for each in BROKERS)
+    usual = diagnose(replace(evidence, listeners=elsewhere))
+    assert not any("has moved" in line for each in usual.findings for line in each.remedy.broker)
+
+
+def test_a_port_that_a_gateway_drops_may_lack_its_forward() -> None:
+    """Other nodes are reached at other ports there, so a firewall is no better guess than a forward."""
+    brokers = tuple(Advertised(n, "203.0.113.7", 31000 + n) for n in (1, 2, 3))
+    ends = [replace(reached(n, brokers[n - 1].endpoint), brokers=brokers) for n in (1, 2)]
+    away = replace(at("203.0.113.7", "timeout"), endpoint=brokers[2].endpoint)
+    paths = tuple(BrokerPath(*each) for each in zip(brokers, (*ends, away), strict=True))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(ends[0],), paths=paths))
+    assert causes(found) == ["BN302"]
+    assert remedy(found, "BN302").broker == (
+        "203.0.113.7 leads to node 1, node 2 at other ports: add or correct the forward of port 31003 to node 3 there, "
+        "or its listener if it is there, and check that the node runs, and that no firewall drops this port alone",
+    )
+
+
+def test_an_odd_port_that_gets_no_answer_is_no_firewall() -> None:
+    odd = replace(BROKERS[2], port=9029)
+    away = replace(at(odd.host, "timeout"), endpoint=odd.endpoint)
+    own = (listener(3, odd.host, 19092),)
+    found = diagnose(replace(DIRECT, paths=(*WELL[:2], BrokerPath(odd, away)), listeners=own))
+    assert causes(found) == ["BN302"]
+    assert "`advertised.listeners` of node 3 has port 9029" in remedy(found, "BN302").broker[0]
+
+
+def test_rules_without_a_port_at_a_gateway_of_other_ports() -> None:
+    rules = tuple(f"{each.host}=172.10.1.40" for each in BROKERS)
+    kept = refused("172.10.1.40:9092")
+    paths = tuple(BrokerPath(each, kept, rule) for each, rule in zip(BROKERS, rules, strict=True))
+    found = diagnose(
+        replace(WITHOUT_MAP, rules=rules, unmapped="fail", bootstraps=WITHOUT_MAP.bootstraps[:2], paths=paths)
+    )
+    assert causes(found) == ["BN305"]
+    assert remedy(found, "BN305").client == (
+        "rules without a port keep port 9092, and 172.10.1.40 answers at 9093, 9094: give each node a rule of its own "
+        "with a port on both sides",
+        "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules, such as "
+        "the ports of a gateway",
+    )
+    assert remedy(found, "BN305").rules == (
+        "192.168.1.23:9092 = 172.10.1.40:9093",
+        "192.168.1.24:9092 = 172.10.1.40:9094",
+        "192.168.1.25:9092 = HOST:PORT that can be dialled from here",
+    )
+
+
+def test_a_tunnel_that_leads_to_another_node_is_mended_on_this_machine() -> None:
+    ends = {1: "localhost:19091", 2: "localhost:19092", 3: "localhost:19093"}
+    rules = tuple(f"{each.endpoint}={ends[each.node_id]}" for each in BROKERS)
+    met, own = {1: 1, 2: 2, 3: 2}, "127.0.0.1"
+    here = (Attempt(own, "connected"),)
+    paths = tuple(
+        BrokerPath(each, replace(reached(met[each.node_id], ends[each.node_id]), addresses=(own,), attempts=here), rule)
+        for each, rule in zip(BROKERS, rules, strict=True)
+    )
+    found = diagnose(replace(WITHOUT_MAP, rules=rules, unmapped="fail", bootstraps=(paths[0].probe,), paths=paths))
+    assert causes(found) == ["BN601"]
+    assert remedy(found, "BN601") == Remedy(
+        ("localhost:19093 of this machine leads to node 2: correct the far end of the tunnel there",)
+    )
+
+
 def test_a_broker_that_advertises_the_name_of_this_machine() -> None:
     broker = Advertised(1, "laptop-7", 9092)
     probe = replace(refused("127.0.1.1:9092"), endpoint="laptop-7:9092", hosts_entry="127.0.1.1 laptop-7")
