@@ -111,7 +111,7 @@ def unless_it_works_elsewhere(probed: ProbedEndpoint, stage: Stage, remedy: Reme
     if probed.probe.tls is not None:
         fix += "; with rules, their certificate must contain the advertised names too"
     own = "advertise the endpoints of the proxy of the bootstrap servers, on a separate listener"
-    return Remedy((fix,), (own,), proven_line(probed.evidence, probed.path))
+    return Remedy((*reached_listeners(probed.evidence), fix), (own,), proven_line(probed.evidence, probed.path))
 
 
 def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
@@ -151,7 +151,9 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     routes = route_advice(evidence, attempts, this_machine_only=bool(known_line(evidence, path)))
     forwards = (kind,) if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
     tested, turns = advice_to_test(evidence, rules), balancer_advice(evidence, rules)
-    client = (*instead, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
+    unknown = path.probe is not None and path.probe.dns_error and not kind
+    named = (f"or add the advertised names to {_place_of_names(evidence)}",) if instead and unknown else ()
+    client = (*instead, *named, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
     own = port_of_another(evidence, path)
     if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)

@@ -646,6 +646,22 @@ def test_a_listener_that_works_from_here_leads() -> None:
     assert "add a listener" not in advice(found)
 
 
+def test_names_that_do_not_resolve_can_be_added_beside_a_listener_that_works() -> None:
+    named = [Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2, 3)]
+    paths = tuple(BrokerPath(each, probed(each.endpoint, each.host, dns_error="unknown")) for each in named)
+    found = diagnose(replace(WITHOUT_MAP, paths=paths, listeners=PUBLIC))
+    (client, *_) = (each.remedy.client for each in found.findings if each.code == "BN301")
+    assert "listener PUBLIC works" in client[0]
+    assert client[1] == "or add the advertised names to the name server or to the hosts file of this machine"
+
+
+def test_a_listener_that_has_a_node_twice_is_advised_to_nobody() -> None:
+    """Its bootstrap servers would be of two listeners."""
+    (one, *_) = listener("PUBLIC", "172.10.1.41:9081")
+    assert "listener PUBLIC works" in advice(diagnose(replace(WITHOUT_MAP, listeners=PUBLIC)))
+    assert "listener PUBLIC works" not in advice(diagnose(replace(WITHOUT_MAP, listeners=(*PUBLIC, one))))
+
+
 @pytest.mark.parametrize("own", ["PUBLIC", "PEER"])
 def test_a_listener_of_the_brokers_is_said_to_be_theirs(own: str) -> None:
     """Clients may be barred from it one day."""
