@@ -33,6 +33,15 @@ _CODE = re.compile(
     r"\bat (?:app//|[\w.@-]{1,60}/{1,2})?(?P<class>(?:[\w$-]{1,80}\.){1,15}[\w$]{1,200})\.(?P<method>[\w$<>]{1,100})"
     r"\((?P<file>[^)\s]{0,100})"
 )
+# A place in a file, as Go, Node.js and Ruby print it, and the library that has it.
+_FILE = re.compile(r"(?P<path>/[\w./@+-]{1,250}\.(?:go|[cm]?js|ts|rb)):(?P<line>\d{1,7})\b")
+_OF_LANGUAGE = re.compile(
+    r"/go/(?:[\w.-]{1,40}/)?src/|/libexec/src/|/lib/ruby/\d|/node_modules/(?:tslib|core-js|regenerator-runtime)/"
+)
+_PACKAGE = re.compile(
+    r"/pkg/mod/(?P<go>[\w.!/-]{1,120}?)@|/vendor/(?P<vendor>[\w.-]+/[\w.-]+/[\w.-]+)/|"
+    r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
+)
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groovy|clojure)\.")
 # The libraries around Kafka; everything else is code of the program or of a plug-in.
 _LIBRARY = re.compile(
@@ -146,6 +155,13 @@ def failing_code(exception: str, below: Iterable[str]) -> str:
     for line in below:
         if line.lstrip().startswith(_CAUSED):
             break
+        file = _FILE.search(line, 0, _LONGEST_ERROR)
+        if file and first is None:
+            if _OF_LANGUAGE.search(file["path"]):
+                continue
+            package = _PACKAGE.search(file["path"])
+            of = f"the library `{package[package.lastindex or 0]}`" if package else "the program itself"
+            return printable(f"The first frame is {file['path'].rpartition('/')[2]}:{file['line']}, code of {of}.")
         frame = _CODE.search(line, 0, _LONGEST_ERROR)
         if frame is None or _OF_JAVA.match(frame["class"]):
             continue
