@@ -36,10 +36,12 @@ _CODE = re.compile(
 # A place in a file, as Go, Node.js and Ruby print it, and the library that has it.
 _FILE = re.compile(r"(?P<path>/[\w./@+-]{1,250}\.(?:go|[cm]?js|ts|rb)):(?P<line>\d{1,7})\b")
 _OF_LANGUAGE = re.compile(
-    r"/go/(?:[\w.-]{1,40}/)?src/|/libexec/src/|/lib/ruby/\d|/node_modules/(?:tslib|core-js|regenerator-runtime)/"
+    # The packages of Go itself have no host in their path.
+    r"(?:/go/(?:[\w.-]{1,40}/)?|/libexec/)src/(?![\w-]{1,40}\.)|/lib/ruby/\d|/node_modules/(?:tslib|core-js|regenerator-runtime)/"
 )
 _PACKAGE = re.compile(
     r"/pkg/mod/(?P<go>[\w.!/-]{1,120}?)@|/vendor/(?P<vendor>[\w.-]+/[\w.-]+/[\w.-]+)/|"
+    r"/src/(?P<src>github\.com/(?:IBM|Shopify|bsm|segmentio|twmb|confluentinc|linkedin|optiopay)/[\w.-]+|gopkg\.in/[\w.-]+/[\w.-]+)/|"
     r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
 )
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groovy|clojure)\.")

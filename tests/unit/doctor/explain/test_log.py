@@ -415,6 +415,12 @@ def test_an_exception_of_code_names_the_first_frame_that_is_not_the_languages() 
         "\t/go/pkg/mod/github.com/segmentio/kafka-go@v0.4.2/protocol/decode.go:300",
     )
     assert "decode.go:300, code of the library `github.com/segmentio/kafka-go`" in go
+    without_modules = means(
+        "panic: assignment to entry in nil map",
+        "github.com/Shopify/sarama.(*client).registerBroker(0xc2094c2180)",
+        "\t/home/app/go/src/github.com/Shopify/sarama/client.go:367 +0xac",
+    )
+    assert "client.go:367, code of the library `github.com/Shopify/sarama`" in without_modules
 
 
 def test_a_line_of_an_exception_that_was_broken_names_its_frame_too() -> None:
