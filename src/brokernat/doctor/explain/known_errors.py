@@ -221,6 +221,8 @@ def _spelled(name: str) -> Iterator[str]:
     # kafka-go's own title and description, without the code.
     yield f"{go}: the "
     yield from (f"Err-{code}?", f"Unknown error with code {code}")
+    # sarama of a release that does not know the code.
+    yield f"Unknown error, how did this happen? Error code = {code}"
     if "rdkafka" in fields:
         yield f"Broker: {_beginning(fields['rdkafka'])}"
     for each in names:

@@ -38,6 +38,7 @@ from brokernat.doctor.explain.surroundings import (
     error_above,
     exception_of,
     exception_within,
+    failing_code,
     is_kafkas,
     is_of_stack,
     names_kafka,
@@ -65,7 +66,7 @@ class ExplainedLine:
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
     `settled` is the title of the fault below it in its stack, if that fault is the whole reason: other guesses do not
-    count then.
+    count then. `code` is the sentence that names the code that failed.
     """
 
     match: LineMatch
@@ -75,11 +76,17 @@ class ExplainedLine:
     count: int = 0
     cause: str = ""
     settled: str = ""
+    code: str = ""
 
     @property
     def means(self) -> str:
         """The meaning, in sentences."""
-        return f"The line below it contains the reason: {self.settled}." if self.settled else self.match.means
+        if self.settled:
+            return f"The line below it contains the reason: {self.settled}."
+        if self.code and self.match.known.by_error:
+            # Where a frame shows the code, the general reasons say nothing more.
+            return f"{self.code} No broker reported this."
+        return f"{self.match.means} {self.code}" if self.code else self.match.means
 
     @property
     def do(self) -> str:
@@ -206,6 +213,11 @@ class _Reader:
         if self._number <= LINES:
             self._take_what_a_short_input_means()
         for told in self._explained.values():
+            if told.match.known.names_code and not told.code and self._number <= LINES:
+                # A terminal or a mail may have broken the line of the exception.
+                texts = [*self._above]
+                rest = next((texts[at + 1 :] for at, text in enumerate(texts) if told.line in text), [])
+                told.code = failing_code(told.line, rest)
             if told.match.known.calm and told.match.known.fallback and not told.cause:
                 told.cause = error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
@@ -313,6 +325,8 @@ class _Reader:
         if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
             explained.cause = exception_within(it.text)
             self._wrapper = explained
+        if it.match.known.names_code and not explained.code:
+            explained.code = failing_code(it.text, it.below)
         explained.count += 1
         explained.last_seen = it.when
         explained.settled = ""

@@ -26,6 +26,17 @@ _BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
 _COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 _HOST = re.compile(r"[\w.:%-]+")
+_ARRAY = re.compile(r"(?P<depth>\[{1,3})(?:(?P<type>[BCDFIJSZ])|L(?:java\.base/)?(?P<class>[\w.$]{1,200});?)")
+_PRIMITIVES = {
+    "B": "byte",
+    "C": "char",
+    "D": "double",
+    "F": "float",
+    "I": "int",
+    "J": "long",
+    "S": "short",
+    "Z": "boolean",
+}
 UNNAMED: Final = {"endpoint": "an endpoint that the line does not name", "node": "?", "of_node": "", "host": "a name"}
 """The text in a sentence for values that the line does not name."""
 
@@ -70,7 +81,7 @@ class Peer:
 
 def peer_of(match: re.Match[str], role: Role) -> Peer:
     """Read the groups of a known line's pattern; `role` applies if the groups do not show one."""
-    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    groups = {name: _class_name(text) for name, text in match.groupdict().items() if text is not None}
     shown, node = _node(groups.get("node", ""))
     endpoint = groups.get("endpoint") or _endpoint(groups)
     if endpoint:
@@ -86,6 +97,16 @@ def peer_of(match: re.Match[str], role: Role) -> Peer:
     if "host" in groups:
         groups.setdefault("endpoint", groups["host"])
     return Peer(role if shown is Role.UNNAMED else shown, node, endpoint, Words(UNNAMED | groups), dialled)
+
+
+def _class_name(text: str) -> str:
+    """Java's name of a class without its module, and of an array as it is written: `[B` is `byte[]`."""
+    if text.startswith("java.base/"):
+        return text.removeprefix("java.base/")
+    array = _ARRAY.fullmatch(text) if text.startswith("[") else None
+    if array is None:
+        return text
+    return f"{array['class'] or _PRIMITIVES[array['type']]}{'[]' * len(array['depth'])}"
 
 
 def _node(text: str) -> tuple[Role, int | None]:

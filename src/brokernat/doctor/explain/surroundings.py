@@ -29,6 +29,48 @@ _ERROR = re.compile(
     r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
 )
 _LONGEST, _LONGEST_ERROR = 300, 2000
+_CODE = re.compile(
+    r"\bat (?:app//|[\w.@-]{1,60}/{1,2})?(?P<class>(?:[\w$-]{1,80}\.){1,15}[\w$]{1,200})\.(?P<method>[\w$<>]{1,100})"
+    r"\((?P<file>[^)\s]{0,100})"
+)
+# A place in a file, as Go, Node.js and Ruby print it, and the library that has it.
+_FILE = re.compile(r"(?P<path>/[\w./@+-]{1,250}\.(?:go|[cm]?js|ts|rb)):(?P<line>\d{1,7})\b")
+_OF_LANGUAGE = re.compile(
+    # The packages of Go itself have no host in their path.
+    r"(?:/go/(?:[\w.-]{1,40}/)?|/libexec/)src/(?![\w-]{1,40}\.)|/lib/ruby/\d|/node_modules/(?:tslib|core-js|regenerator-runtime)/"
+)
+_PACKAGE = re.compile(
+    r"/pkg/mod/(?P<go>[\w.!/-]{1,120}?)@|/vendor/(?P<vendor>[\w.-]+/[\w.-]+/[\w.-]+)/|"
+    r"/src/(?P<src>github\.com/(?:IBM|Shopify|bsm|segmentio|twmb|confluentinc|linkedin|optiopay)/[\w.-]+|gopkg\.in/[\w.-]+/[\w.-]+)/|"
+    r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
+)
+_OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groovy|clojure)\.")
+# The libraries around Kafka; everything else is code of the program or of a plug-in.
+_LIBRARY = re.compile(
+    r"(?:(?P<spring>org\.springframework\.kafka)|(?P<boot>org\.springframework)|(?P<streams>org\.apache\.kafka\.streams)|"
+    r"(?P<connect>org\.apache\.kafka\.connect)|(?P<kafka>org\.apache\.kafka|kafka)|(?P<confluent>io\.confluent)|"
+    r"(?P<spark>org\.apache\.spark)|(?P<flink>org\.apache\.flink)|(?P<debezium>io\.debezium)|"
+    r"(?P<other>io\.(?:netty|quarkus|smallrye|vertx|micronaut|strimzi|micrometer)|reactor|akka|org\.(?:apache|eclipse|jboss|rocksdb)|"
+    r"com\.(?:fasterxml|google)))\."
+)
+_NAMES = {
+    "spring": "spring-kafka",
+    "boot": "Spring",
+    "streams": "Kafka Streams",
+    "connect": "Kafka Connect",
+    "kafka": "Kafka itself",
+    "confluent": "Confluent's libraries",
+    "spark": "Spark",
+    "flink": "Flink",
+    "debezium": "Debezium",
+    "other": "a library",
+}
+# Scala's and Java's names of a function within a method.
+_FUNCTION = re.compile(r"(?:\$\$anonfun|\$anonfun|lambda)\$(?P<name>[A-Za-z]\w{0,80})\$")
+_VALUE = re.compile(
+    r"IndexOutOfBoundsException: (?:Index )?(?P<index>-?\d{1,9})\b|because (?P<null>.{1,160}?) is null|"
+    r'NumberFormatException: For input string: (?P<number>"[^"]{0,80}")'
+)
 # A line that begins so is itself the cause of the line above.
 _CAUSED = "Caused by: "
 _KAFKA = re.compile(
@@ -107,6 +149,52 @@ def error_above(lines: Iterable[str], line: str) -> str:
             break
         found = _ERROR.search(text, 0, _LONGEST_ERROR) or found
     return shortened(found[0]).strip() if found else ""
+
+
+def failing_code(exception: str, below: Iterable[str]) -> str:
+    """The code that failed, as a sentence: the first frame that is not Java's own; empty if no frame shows it."""
+    value, first, own = _VALUE.search(exception, 0, _LONGEST_ERROR), None, None
+    for line in below:
+        if line.lstrip().startswith(_CAUSED):
+            break
+        file = _FILE.search(line, 0, _LONGEST_ERROR)
+        if file and first is None:
+            if _OF_LANGUAGE.search(file["path"]):
+                continue
+            package = _PACKAGE.search(file["path"])
+            of = f"the library `{package[package.lastindex or 0]}`" if package else "the program itself"
+            return printable(f"The first frame is {file['path'].rpartition('/')[2]}:{file['line']}, code of {of}.")
+        frame = _CODE.search(line, 0, _LONGEST_ERROR)
+        if frame is None or _OF_JAVA.match(frame["class"]):
+            continue
+        first = first or frame
+        if not _LIBRARY.match(frame["class"]):
+            own = frame
+            break
+    sentences = [_value_sentence(value)] if value else []
+    if first:
+        library = _LIBRARY.match(first["class"])
+        of = f"code of {_NAMES[library.lastgroup or 'other']}" if library else "code of the program or plug-in itself"
+        sentences.append(f"The exception comes from {_place_of(first)}, {of}.")
+        if "erialize" in first["method"]:
+            sent = "sent" if first["method"].startswith("serial") else "read"
+            sentences.append(f"The record was not {sent}; its key or value may be null or of another form.")
+        if library and own:
+            sentences.append(f"The first frame of the program's own code is {_place_of(own)}.")
+    return printable(" ".join(sentences))
+
+
+def _place_of(frame: re.Match[str]) -> str:
+    name = frame["class"].rpartition(".")[2].partition("$$")[0].rstrip("$")
+    within = _FUNCTION.search(frame["class"]) or _FUNCTION.search(frame["method"])
+    called = f"`{name}.{within['name'] if within else frame['method']}`"
+    return f"{called} ({frame['file']})" if ":" in frame["file"] else called
+
+
+def _value_sentence(value: re.Match[str]) -> str:
+    if value["index"]:
+        return f"The list or array has no element with the index {value['index']}: it is shorter than the code expects."
+    return f"{value['null']} is null there." if value["null"] else f"{value['number']} is not a number."
 
 
 def shortened(text: str) -> str:

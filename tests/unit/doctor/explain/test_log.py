@@ -377,3 +377,59 @@ def test_the_status_decides_what_the_authorization_server_means(status: int, of:
     error = f"HttpException: POST request to http://sso/token failed with status {status}: x"
     (found,) = explain_log([f"io.strimzi.kafka.oauth.common.{error}\n"]).explained
     assert of in found.means
+
+
+def test_an_exception_of_code_names_the_first_frame_that_is_not_the_languages() -> None:
+    def means(*lines: str) -> str:
+        return explain_log(f"{line}\n" for line in lines).explained[0].means
+
+    java = means(
+        'java.lang.NumberFormatException: For input string: "n/a"',
+        "\tat java.base/java.lang.Long.parseLong(Long.java:711)",
+        "\tat com.acme.Price.parse(Price.java:12)",
+        "\tat org.apache.kafka.streams.kstream.internals.KStreamMap.process(KStreamMap.java:41)",
+    )
+    assert '"n/a" is not a number.' in java
+    assert "`Price.parse` (Price.java:12), code of the program or plug-in itself" in java
+    library = means(
+        "java.lang.NullPointerException",
+        "\tat org.springframework.kafka.support.serializer.JsonSerializer.serialize(JsonSerializer.java:134)",
+        "\tat org.apache.kafka.clients.producer.KafkaProducer.doSend(KafkaProducer.java:783)",
+        "\tat com.acme.Sender.send(Sender.java:9)",
+    )
+    assert "`JsonSerializer.serialize` (JsonSerializer.java:134), code of spring-kafka" in library
+    assert "The record was not sent" in library
+    assert "own code is `Sender.send` (Sender.java:9)" in library
+    scala = means(
+        "java.lang.ArrayIndexOutOfBoundsException: 94",
+        "\tat com.acme.Job$$anonfun$fill$1.apply(Job.scala:53)",
+        "\tat org.apache.kafka.streams.KafkaStreams.run(KafkaStreams.java:1)",
+    )
+    assert "index 94" in scala
+    assert "`Job.fill` (Job.scala:53)" in scala
+    go = means(
+        "panic: runtime error: index out of range [5] with length 3",
+        "goroutine 44 [running]:",
+        "\t/usr/local/go/src/runtime/panic.go:884 +0x212",
+        "github.com/segmentio/kafka-go/protocol.(*decoder).readBytes(...)",
+        "\t/go/pkg/mod/github.com/segmentio/kafka-go@v0.4.2/protocol/decode.go:300",
+    )
+    assert "decode.go:300, code of the library `github.com/segmentio/kafka-go`" in go
+    without_modules = means(
+        "panic: assignment to entry in nil map",
+        "github.com/Shopify/sarama.(*client).registerBroker(0xc2094c2180)",
+        "\t/home/app/go/src/github.com/Shopify/sarama/client.go:367 +0xac",
+    )
+    assert "client.go:367, code of the library `github.com/Shopify/sarama`" in without_modules
+
+
+def test_a_line_of_an_exception_that_was_broken_names_its_frame_too() -> None:
+    report = explain_log(
+        [
+            'java.lang.NullPointerException: Cannot invoke "String.getBytes()" because "org.json.JSONObject.\n',
+            'toString()" is null\n',
+            "        at com.acme.OrderSerializer.serialize(OrderSerializer.java:68)\n",
+            "        at org.apache.kafka.clients.producer.KafkaProducer.doSend(KafkaProducer.java:945)\n",
+        ]
+    )
+    assert "`OrderSerializer.serialize`" in report.explained[0].means
