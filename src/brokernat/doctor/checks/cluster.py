@@ -1,4 +1,4 @@
-"""Checks that compare the answers of the endpoints: of one cluster, and of one listener."""
+"""Checks of the whole: one cluster and one listener behind all endpoints, all of it probed, every failure explained."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from brokernat.doctor.checks.places import (
     bootstrap_servers,
     dialled_nodes,
     listener_of,
+    places,
     probed_endpoints,
     server_of,
 )
 from brokernat.doctor.checks.proven_rules import known_line, proven_line
-from brokernat.doctor.checks.registry import Need, check, error, info
+from brokernat.doctor.checks.registry import Need, check, error, info, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Remedy
@@ -185,3 +186,40 @@ def part_of_a_map(evidence: Evidence) -> Iterator[CheckFinding]:
     if newest >= _NAMES_LEADERS and 0 < len(reached) < len(evidence.paths):
         message = "clients may work at first, and fail when a leader moves to a node that they cannot reach"
         yield info(evidence.subject, message)
+
+
+@check("BN004")
+def not_all_probed(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Not everything was probed.
+
+    Cause: Not everything was probed: {messages}.
+    What: `--timeout` ended some probes early, or there are more than the 1,000 brokers that are probed. The missing
+    results are unknown, not wrong.
+    Why: many addresses drop packets, which takes time; or the peer advertises brokers that do not exist.
+    Remedy: give the doctor more time with `--timeout`.
+    """
+    if evidence.unprobed:
+        message = f"{counted(evidence.unprobed, 'advertised broker was', 'advertised brokers were')} not probed"
+        yield warning(evidence.subject, message)
+    for probed in probed_endpoints(evidence):
+        if not probed.probe.complete:
+            message = "the time ran out before every probe finished"
+            fix = "give the doctor more time: `--timeout SECONDS`"
+            yield warning(probed.subject, message, client=fix, explains=(probed.doubt,))
+
+
+@check("BN005", residual=True)
+def unexplained(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A failure that no check explains.
+
+    Cause: Clients fail at {subjects}, and no check explains it{reason}.
+    What: a client stage fails or is uncertain, and no other check explains it.
+    Why: no check describes this fault yet.
+    Remedy: read the evidence of the finding; `--save FILE` keeps all evidence for a bug report.
+    """
+    for place in places(evidence):
+        if failure := place.failure:
+            report = warning if failure.doubt else error
+            message = f"{failure.stage} at {failure.endpoint}: {failure.words}"
+            seen = (failure.detail,) if failure.detail else ()
+            yield report(place, message, seen, client="keep the evidence with `--save FILE`, and report it")

@@ -1,4 +1,4 @@
-"""Checks of TCP connections: endpoints that accept none, and where the packets stop."""
+"""Checks of TCP connections: endpoints that accept none."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from dataclasses import replace
 
 from brokernat.doctor.checks.advice import (
     host_advice,
-    moved,
-    odd_host,
-    reached_listeners,
     route_advice,
-    stale_record,
 )
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
@@ -23,7 +19,6 @@ from brokernat.doctor.checks.places import (
     every_probe,
     node,
     place_of,
-    probed_endpoints,
     unreachable,
 )
 from brokernat.doctor.checks.proven_rules import (
@@ -32,15 +27,14 @@ from brokernat.doctor.checks.proven_rules import (
     corrected,
     derived_line,
     discover_advice,
-    known_line,
     proven_line,
     shifted_port,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.checks.remedies import other_port, port_of_another, record_remedy, remedy_for, restart_advice
+from brokernat.doctor.checks.remedies import record_remedy, remedy_for, restart_advice
 from brokernat.doctor.evidence import EndpointProbe, Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
-from brokernat.doctor.host_kinds import is_loopback, neighbours, network
+from brokernat.doctor.finding import CheckFinding, Remedy
+from brokernat.doctor.host_kinds import is_loopback, neighbours
 from brokernat.text import listed
 
 
@@ -81,7 +75,7 @@ def bootstrap_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
     """The remedy for a bootstrap server that accepts no connection."""
-    remove = (_REMOVE,) if probed.removable else ()
+    remove = (REMOVE,) if probed.removable else ()
     if routes := route_advice(probed.evidence, probed.probe.attempts):
         return Remedy((*routes, *remove), host_advice(probed.probe.attempts))
     if _nothing_listens(probed.probe):
@@ -100,7 +94,8 @@ def _nothing_listens(probe: EndpointProbe) -> bool:
 
 # With one rule, a wrong port explains as much.
 _SEVERAL = 2
-_REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: clients work without it"
+REMOVE = "if no broker is there any more, remove it from `bootstrap_servers`: clients work without it"
+"""Advice on one of several bootstrap servers."""
 
 
 @check("BN302", Need.METADATA, explains=("BN103", "BN104", "BN202", "BN203"))
@@ -118,7 +113,7 @@ def advertised_unreachable(evidence: Evidence) -> Iterator[CheckFinding]:
         path, reason = probed.path, unreachable(probed.probe) or _of_another_machine(probed)
         if path.rule is None and reason and not probed.probe.dns_error:
             seen = ("no rule of the address map matches it (`unmapped: pass`)",) if evidence.rules else ()
-            remedy, of_name = remedy_for(evidence, path), _remedy_of_name(probed)
+            remedy, of_name = remedy_for(evidence, path), remedy_of_name(probed)
             if _is_of_this_machine(probed.probe) or probed.at_own_name:
                 reason = f"{reason}, and is {'the name' if probed.at_own_name else 'an address'} of this machine"
                 named = f"correct `advertised.listeners` of {probed.node}: it names this machine"
@@ -147,7 +142,7 @@ def _of_another_machine(probed: DialledNode) -> str | None:
     return f"a machine that is no broker answers there ({protocol})"
 
 
-def _remedy_of_name(probed: ProbedEndpoint) -> Remedy:
+def remedy_of_name(probed: ProbedEndpoint) -> Remedy:
     """What to change where an advertised name leads, if its addresses accept no connection at any port."""
     if shifted_port(probed.evidence):
         return Remedy()
@@ -262,119 +257,3 @@ def _start_it(probed: ProbedEndpoint) -> Iterator[str]:
     yield f"nothing listens at {listed(ends)} of this machine: start the tunnel or the forward there"
     if any(each.connected and all(map(is_loopback, each.addresses)) for each in ruled) and probed.path is not None:
         yield f"if it runs at another port, correct the rule `{probed.path.rule}`"
-
-
-@check("BN308", explains=("BN103", "BN302", "BN305", "BN202", "BN505"))
-def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A firewall blocks an endpoint.
-
-    Cause: A firewall blocks {subjects}{reason}.
-    What: an ICMP message rejects the connection, not the port itself; or packets get no answer while other endpoints of
-    the same host or network answer.
-    Why: a firewall or a security group allows some brokers or ports and blocks this one. If packets get no answer, the
-    host may also be off.
-    Remedy: have this endpoint opened for this machine, as the others are.
-    """
-    for probed in probed_endpoints(evidence):
-        if probed.failure is None or probed.failure.stage != "connect":
-            continue
-        attempts = probed.probe.attempts
-        rejected = [
-            f"{each.address}: ICMP {each.icmp}, sent by {each.reported_by or 'a router'}"
-            for each in attempts
-            if each.rejected
-        ]
-        if rejected and len(rejected) == len(attempts):
-            yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
-        elif all(each.outcome == "timeout" for each in attempts) and not _is_wrong_endpoint(probed):
-            yield from _dropped(probed)
-
-
-def _to_open(probed: ProbedEndpoint) -> Remedy:
-    """The remedy for an endpoint that a firewall blocks."""
-    end, path = probed.probe.endpoint, probed.path
-    instead = reached_listeners(probed.evidence) if path is not None else ()
-    opened = f"open {end} for this machine, as the endpoints that answer are"
-    first = (opened, *instead) if any_reached_directly(probed.evidence) else (*instead, opened)
-    client = (*first, _REMOVE) if probed.removable else first
-    allow = f"allow {end} in the firewall"
-    if path is None:
-        return Remedy(client, (allow,))
-    if path.rule:
-        forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
-        return Remedy(client, (allow, forward))
-    return Remedy(client, (*port_of_another(probed.evidence, path), allow), known_line(probed.evidence, path))
-
-
-def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
-    """Whether the rule, the DNS record, the forward or what the node advertises is at least as likely as a firewall."""
-    evidence, path = probed.evidence, probed.path
-    if path is None:
-        return False
-    if not path.rule:
-        # A gateway that leads to other nodes drops what it does not forward.
-        gateway = bool(probed.reached_beside)
-        return gateway or any(found(evidence, path) for found in (stale_record, moved, odd_host, other_port))
-    gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
-    # One gateway takes all the other rules.
-    elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)
-    return bool(known_line(evidence, path)) or not gateways or elsewhere
-
-
-def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
-    """The finding for an endpoint that sends no answer, if its host or its network answers elsewhere."""
-    attempts = probed.probe.attempts
-    own = {each.address for each in attempts}
-    beside = _answering_beside(probed, own)
-    on_host = [endpoint for endpoint, place in beside.items() if place in own]
-    shown = ", ".join((on_host or [*beside])[:3])
-    seen, remedy = [f"{each.address}: no answer" for each in attempts], _to_open(probed)
-    if on_host:
-        message = "packets get no answer, and other endpoints of its host answer"
-        seen.append(f"answers on the same host: {shown}")
-    elif beside and (silent := _silent_network(probed)):
-        message = f"packets get no answer, nor do others into its network {silent}"
-        get = f"`ip route get {attempts[0].address}`"
-        way = f"check the route, VPN or link to {silent} ({get}), and the firewalls on the path"
-        remedy = Remedy((way,)).and_also([remedy])
-    elif beside and (elsewhere := probed.answering_listeners):
-        message = f"packets get no answer, and the node answers at another listener ({elsewhere[0]})"
-        way = f"check the routes between this machine and {', '.join(sorted(own))} in both directions"
-        remedy = remedy.and_also([Remedy(broker=(way,)), _remedy_of_name(probed)])
-    elif beside:
-        message = "packets get no answer, and other hosts of its network answer: its host may be off"
-        seen.append(f"answers in the same network: {shown}")
-        whose = "" if probed.path is None or probed.path.rule else f" and is still {probed.node}'s"
-        host = f"check that the host {', '.join(sorted(own))} is up{whose}"
-        remedy = Remedy(broker=(host,)).and_also([remedy, _remedy_of_name(probed)])
-    else:
-        return
-    yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
-
-
-def _silent_network(probed: ProbedEndpoint) -> str | None:
-    """The small network of this endpoint, if several nodes are in it, and nothing in it answers."""
-    own = probed.probe.attempts[0].address
-    attempts = (each for probe in every_probe(probed.evidence) for each in probe.attempts)
-    if any(each.answered and neighbours(each.address, own, small=True) for each in attempts):
-        return None
-    nodes = {
-        each.node
-        for each in dialled_nodes(probed.evidence)
-        if any(neighbours(first, own, small=True) for first in each.probe.addresses[:1])
-    }
-    return str(network(own, small=True)) if len(nodes) > 1 else None
-
-
-def _answering_beside(probed: ProbedEndpoint, own: set[str]) -> dict[str, str]:
-    """The other endpoints that answer at these addresses or in their networks, each with its address."""
-    # A gateway is often in the same large network as brokers that only their own network can reach.
-    path = probed.path
-    inside = path is not None and not path.rule and not any_reached_directly(probed.evidence)
-    return {
-        other.endpoint: each.address
-        for other in every_probe(probed.evidence)
-        for each in other.attempts
-        if each.answered and other.endpoint != probed.probe.endpoint
-        if any(neighbours(each.address, one, small=inside) for one in own)
-    }
