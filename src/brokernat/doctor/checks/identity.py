@@ -9,7 +9,7 @@ from brokernat.doctor.checks.advice import proven_end, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.map import hidden_rules
 from brokernat.doctor.checks.places import DialledNode, acl_line, dialled_nodes, nodes_of
-from brokernat.doctor.checks.proven_rules import known_line, proven_line
+from brokernat.doctor.checks.proven_rules import proven_line, to_fill_in
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import BrokerPath, Evidence, Identity
@@ -80,9 +80,9 @@ def _corrected_rule(probed: DialledNode, met: Identity, rule: str, lines: tuple[
     sharing = [path for path in probed.evidence.paths if path.probe is not None and path.probe.endpoint == end]
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if len(sharing) == 1 and not advertised:
-        if is_loopback(probed.host):
+        if is_loopback(probed.host) and all(map(to_fill_in, lines)):
             far = f"{end} of this machine leads to node {met.node_id}: correct the far end of the tunnel there"
-            return Remedy((far,), rules=lines if known_line(probed.evidence, probed.path) else ())
+            return Remedy((far,))
         named = f", or the DNS record of `{probed.host}`" if address(probed.host) is None else ""
         return Remedy(broker=(f"correct the forward to this node{named}",), rules=lines)
     if len(sharing) > 1 and {path.rule for path in sharing} == {rule}:

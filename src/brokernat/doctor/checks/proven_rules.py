@@ -144,10 +144,15 @@ def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
     return (f"{path.broker.endpoint} = {bracketed(pattern.host(path.broker.host))}:{pattern.ports[1]}",)
 
 
+def to_fill_in(line: str) -> bool:
+    """Whether the reachable side of a line is left to the user."""
+    return line.endswith(_TO_FILL_IN)
+
+
 def discover_advice(rules: Sequence[str]) -> tuple[str, ...]:
     """The command that finds what a line leaves to fill in."""
     discover = "`brokernat discover -b HOST:PORT --candidates HOST:PORTS` finds and tests endpoints for the rules"
-    return (f"{discover}, such as the ports of a gateway",) if any(line.endswith(_TO_FILL_IN) for line in rules) else ()
+    return (f"{discover}, such as the ports of a gateway",) if any(map(to_fill_in, rules)) else ()
 
 
 def advice_to_test(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]:
@@ -192,7 +197,7 @@ def unmapped_advice(evidence: Evidence, rules: Sequence[str]) -> tuple[str, ...]
 
     A line that is to be filled in is the last resort where other nodes are reached, and needs no advice yet.
     """
-    complete = any(not line.endswith(_TO_FILL_IN) for line in rules)
+    complete = not all(map(to_fill_in, rules))
     if not complete or evidence.rules or not any_reached_directly(evidence):
         return ()
     return ("with a map, also set `unmapped: pass`: the other nodes are reached at their advertised endpoints",)
