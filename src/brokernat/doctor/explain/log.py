@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
-from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, without_emphasis
+from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, whole_records, without_emphasis
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.short_input import (
@@ -31,6 +32,7 @@ from brokernat.doctor.explain.short_input import (
     named_loosely,
     numbered,
     steps,
+    unbroken,
     wrapped,
 )
 from brokernat.doctor.explain.surroundings import (
@@ -120,7 +122,9 @@ class LogReport:
 def explain_log(lines: Iterable[str]) -> LogReport:
     """Read all lines once: each with its line end, or a piece of a long line without."""
     reader = _Reader()
-    for line in whole_lines(reader.counted(lines)):
+    counted = whole_records(whole_lines(reader.counted(lines)))
+    first = [*islice(counted, LINES + 1)]
+    for line in chain(unbroken(first) if len(first) <= LINES else first, counted):
         reader.read(line)
     return reader.report()
 

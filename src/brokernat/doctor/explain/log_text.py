@@ -41,6 +41,15 @@ _STACK = re.compile(r'"[\w.@-]*(?:[Ss]tack|[Ee]xception|[Tt]hrown)[\w.]*":\s*"')
 # kafkajs's JSON, in another logger's message, in docker's file.
 _LEVELS = 3
 
+# A record over several lines: JSON, or an object as Node.js prints it.
+_OPENS = re.compile(r"\{\s*$|\{ ?[\"']?[\w.@]{1,40}[\"']?: .*,\s*$")
+_FIELD = re.compile(r"^(\{? ?)[\"']?([\w.@]{1,60})[\"']?\s*:\s*(.*?)\s*,?\s*$")
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
+_LEVEL = re.compile(r'"(?:log\.)?(?:level|severity)(?:_?name)?":')
+_MESSAGE = re.compile(r'"(?:message|msg|event|error)":')
+_OF_CLIENT = re.compile(r"(?i:kafka|sarama|\bkgo\b)")
+_LONGEST_RECORD = 60
+
 # HTML's tags, Markdown's quotes and what it puts around a line. Erlang starts lines with `** `, Java masks with `****`.
 _TAG = re.compile(r"</?(?:span|font|b|i|em|strong|code|pre|br|p|a|tt)(?: [^<>]*)?/?>")
 _QUOTE = re.compile(r"(?: {0,3}> ?)+")
@@ -103,6 +112,40 @@ def whole_lines(lines: Iterable[str]) -> Iterator[str]:
             yield whole
     if folded:
         yield f"{folded}\\\n"
+
+
+def whole_records(lines: Iterable[str]) -> Iterator[str]:
+    """The lines; a record that a Kafka client's logger printed over several lines is one, as JSON without blanks."""
+    waiting: list[str] = []
+    depth = 0
+    for line in lines:
+        if not waiting and not _OPENS.match(line):
+            yield line
+            continue
+        waiting.append(line)
+        text = _STRING.sub("", line)
+        depth += text.count("{") + text.count("[") - text.count("}") - text.count("]")
+        if depth > 0 and len(waiting) < _LONGEST_RECORD:
+            continue
+        yield from _record(waiting) if depth == 0 else waiting
+        waiting, depth = [], 0
+    yield from waiting
+
+
+def _record(lines: list[str]) -> list[str]:
+    """One line, if these lines are a record of a Kafka client's log."""
+    parts = [_FIELD.sub(_field, line.strip()) for line in lines]
+    whole = "".join(f"{part}," if part[-1:] == '"' else part for part in parts)
+    is_log = len(whole) < LONGEST and all(each.search(whole) for each in (_LEVEL, _MESSAGE, _OF_CLIENT))
+    return [f"{whole}\n"] if is_log else lines
+
+
+def _field(found: re.Match[str]) -> str:
+    before, name, value = found.groups()
+    if value[:1] == "'" and value[-1:] == "'":
+        value = value[1:-1].replace('"', '\\"')
+        value = f'"{value}"'
+    return f'{before}"{name}":{value}{"," if found[0].rstrip().endswith(",") else ""}'
 
 
 def unfolded(first: str, second: str) -> str | None:

@@ -14,10 +14,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from functools import cache
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
+from brokernat.doctor.explain.log_text import timestamp
 from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line, match_step
 from brokernat.doctor.explain.peers import peer_of
 from brokernat.doctor.explain.surroundings import is_of_stack, names_kafka
@@ -67,6 +69,16 @@ _OTHER_NUMBER = re.compile(
 )
 
 
+# Where a mail or a page breaks a line; and what begins a line of its own.
+_NARROWEST, _WIDEST, _BROKEN = 40, 260, 4
+_ENDS = (".", ")", "]", "}", ";")
+_BEGINS = re.compile(
+    r"\s|at |Caused by|Suppressed|\.{3} |[\[{(%<>#*|]|\d{2,4}[-/:.]\d\d|[A-Z][a-z]{2} {1,2}\d+ \d\d:|"
+    r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b|[\w.-]{1,60} +\| "
+)
+_CLASS = re.compile(r"(?:[a-z]\w*\.){2,12}[A-Z]")
+
+
 class Found(NamedTuple):
     """A meaning of the line with this number, counted from 0, and the line as a report shows it."""
 
@@ -86,6 +98,39 @@ def wrapped(lines: Iterable[str]) -> Iterator[Found]:
         if match and not match.calm and not match.known.borrowed:
             yield Found(number, match, printable(whole))
         whole, parts = text.strip(), 0
+
+
+def unbroken(lines: list[str]) -> Iterator[str]:
+    """The lines; those that a mail or a page broke at its width are one, if only the whole means something."""
+    at = 0
+    while at < len(lines):
+        count, whole = next(_wholes(lines[at : at + _BROKEN]), (1, lines[at]))
+        yield whole
+        at += count
+
+
+def _wholes(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """The first lines as one, with their number; the longest first."""
+    goes_on = [
+        _NARROWEST <= len(first) <= _WIDEST
+        and not first.endswith(_ENDS)
+        and bool(second.strip())
+        and not (_BEGINS.match(second) or timestamp(second) or (_CLASS.match(second) and not first.endswith(":")))
+        for first, second in pairwise(line.rstrip() for line in lines)
+    ]
+    most = next((number for number, each in enumerate(goes_on, 1) if not each), len(lines))
+    for count in range(most, 1, -1):
+        parts = [line.strip("\r\n") for line in lines[:count]]
+        alone = [match_line(part.strip()) for part in parts]
+        if any(match and not (match.calm or match.known.borrowed) for match in alone[1:]):
+            continue
+        known = {match.known.key for match in alone if match}
+        for between in (" ", ""):
+            whole = between.join(part.rstrip() for part in parts)
+            match = match_line(whole.strip())
+            start = len(whole) - len(parts[-1].rstrip())
+            if match and match.known.key not in known and match.end > start and match.known.tells < Tells.STEP:
+                yield count, f"{whole}\n"
 
 
 def steps(lines: Iterable[str]) -> Iterator[Found]:
