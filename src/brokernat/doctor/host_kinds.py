@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from brokernat.address import Endpoint
@@ -11,6 +12,11 @@ from brokernat.errors import ConfigError
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 
 
+# Checks compare each endpoint with all others, so the same texts come again and again.
+_remembered = lru_cache(maxsize=10_000)
+
+
+@_remembered
 def address(host: str) -> IPv4Address | IPv6Address | None:
     """The IP address of a host text, IPv4 for IPv4-mapped IPv6 (RFC 4291, 2.5.5.2); None for a name."""
     try:
@@ -92,6 +98,7 @@ def known_kind(host: str) -> tuple[str, str] | None:
     return next(((client, broker) for kind, client, broker in _KINDS if re.fullmatch(kind, name)), None)
 
 
+@_remembered
 def network(host: str, *, small: bool = False) -> IPv4Network | IPv6Network:
     """The network of an address with a usual prefix: 16 bits for IPv4, 48 for IPv6; a small one has 24 and 64.
 
