@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import MaxDepthExceededError
@@ -29,8 +29,8 @@ from brokernat.errors import ConfigError, Finding, Location
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 Path: TypeAlias = "tuple[str | int, ...]"
 
-DEEPEST = 100
-"""Lists and mappings in each other; the time that ruamel.yaml takes grows with the square of this number."""
+# The time that ruamel.yaml takes grows with the square of the depth.
+_DEEPEST = 100
 _MAX_NODES = 100_000  # nested aliases can make a small file huge
 _SCALARS: dict[str, Callable[[str], Value]] = {
     "null": lambda _: None,
@@ -204,11 +204,16 @@ def compose(text: str, source: str) -> tuple[Node | None, list[Finding]]:
             raise ConfigError(*problems, *again.problems) from error
 
 
+def parser(typ: Literal["rt", "safe"]) -> YAML:
+    """A parser of YAML that refuses lists and mappings that are nested too deeply (`MaxDepthExceededError`)."""
+    yaml = YAML(typ=typ, pure=True)
+    yaml.max_depth = _DEEPEST
+    return yaml
+
+
 def _compose(text: str, source: str) -> Node | None:
-    yaml = YAML(typ="rt", pure=True)
-    yaml.max_depth = DEEPEST
     try:
-        node: Node | None = yaml.compose(text)
+        node: Node | None = parser("rt").compose(text)
     except MaxDepthExceededError:
         problem = Finding("yaml-depth", "lists or mappings are nested too deeply", location=Location(source))
         raise ConfigError(problem) from None

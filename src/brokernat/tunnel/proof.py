@@ -67,8 +67,8 @@ def contradiction(broker: ForwardedBroker, result: EndpointProbe, cluster_id: st
     if result.answers and cluster_id is not None and result.cluster_id not in (None, cluster_id):
         return f"cluster {printable(str(result.cluster_id))} answers, not {printable(cluster_id)}"
     identity = result.identity
-    if identity is not None and identity.strangers:
-        met = (str(result.cluster_id), *(cluster for _, cluster in identity.strangers))
+    if identity is not None and identity.other_clusters:
+        met = (str(result.cluster_id), *identity.other_clusters)
         return f"several clusters answer: {', '.join(map(printable, met))}"
     if identity is None or identity.node_id is None or broker.node_id is None:
         return None

@@ -28,7 +28,7 @@ def answering(identity: Identity | None, cluster_id: str = "hq") -> EndpointProb
         (answering(Identity(2, "apiversions", others=(1,))), "different nodes answer: 2, 1"),
         (answering(Identity(2, "apiversions"), "other"), "cluster other answers, not hq"),
         (
-            answering(Identity(2, "apiversions", strangers=(("127.0.0.1", "other"),))),
+            answering(Identity(2, "apiversions", strangers=(("127.0.0.1", "other"), ("127.0.0.2", "other")))),
             "several clusters answer: hq, other",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Reads brokers' files from disk: `server.properties` with any name, and compose files (`.yml`, `.yaml`)."""
+"""Brokers' files as Kafka reads them: `server.properties` with any name, and compose files (`.yml`, `.yaml`)."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from brokernat.config.document import DEEPEST
+from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import LISTENER_SETTINGS
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding, Location, read_all
@@ -48,10 +47,8 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
 
 
 def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.max_depth = DEEPEST
     try:
-        document = yaml.load(text)
+        document = parser("safe").load(text)
     except (YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # ruamel.yaml raises its own errors for some faults only: a key that is a list is a TypeError. Its messages may
         # quote the file, which may hold a password.

@@ -24,7 +24,8 @@ def stale_record(evidence: Evidence, path: BrokerPath) -> str | None:
     if path.rule or not here or address(host) is not None or not any_reached_directly(evidence):
         return None
     own = ((place, place) for place in _at_its_port(evidence, path))
-    for place, shown in (*own, *_on_other_listeners(evidence, path)):
+    others = ((place, _shown(place, name)) for place, name in _on_other_listeners(evidence, path))
+    for place, shown in (*own, *others):
         if place not in here:
             leads = f"`{host}` resolves here to {', '.join(here)}"
             return f"correct the DNS record (or the hosts file): {leads}, and node {path.broker.node_id} is at {shown}"
@@ -48,15 +49,18 @@ def moved(evidence: Evidence, path: BrokerPath) -> str | None:
 
 
 def _at_host_of_others(evidence: Evidence, path: BrokerPath) -> str | None:
-    """Another listener of a node, as shown, that has another host than this one and the same host at other nodes."""
+    """The address of a node on a listener that has another host there, and at all other nodes the host of this one."""
     reached = {each.broker.node_id: each.broker.host for each in evidence.paths if each.answers and each.rule is None}
-    for place, shown in _on_other_listeners(evidence, path):
-        name = shown.rpartition("listener ")[2].rstrip(")")
+    for place, name in _on_other_listeners(evidence, path):
         hosts = {each.node_id: each.endpoint.rpartition(":")[0] for each in evidence.listeners if each.name == name}
         others = hosts.keys() & reached.keys()
         if place != path.broker.host and others and all(hosts[each].strip("[]") == reached[each] for each in others):
-            return shown
+            return _shown(place, name)
     return None
+
+
+def _shown(place: str, listener: str) -> str:
+    return f"{place} (listener {listener})"
 
 
 def odd_host(evidence: Evidence, path: BrokerPath) -> str | None:
@@ -90,7 +94,7 @@ def _at_its_port(evidence: Evidence, path: BrokerPath) -> Iterator[str]:
 
 
 def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[str, str]]:
-    """The addresses of a node on other listeners, each also as shown, in the networks in which nodes are reached.
+    """The addresses of a node on other listeners, each with the listener's name, in networks where nodes are reached.
 
     A listener of another network may be the address of a gateway.
     """
@@ -98,7 +102,7 @@ def _on_other_listeners(evidence: Evidence, path: BrokerPath) -> Iterator[tuple[
     for seen in evidence.listeners:
         place = _place_of(seen.probe, path) if seen.probe is not None else None
         if place and seen.node_id == path.broker.node_id and any(neighbours(place, each) for each in reached):
-            yield place, f"{place} (listener {seen.name})"
+            yield place, seen.name
 
 
 def _place_of(probe: EndpointProbe, path: BrokerPath) -> str | None:
@@ -119,9 +123,14 @@ def forward_advice(evidence: Evidence) -> Iterator[str]:
         yield f"{ends} on this machine leads to {led} only: each node needs a forward of its own ({opened})"
 
 
+def dropped(attempts: Sequence[Attempt]) -> bool:
+    """Whether no address of an endpoint sends any answer, though routers can forward packets to all of them."""
+    return bool(attempts) and all(each.outcome == "timeout" and not is_link_local(each.address) for each in attempts)
+
+
 def dropped_advice(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """Advice if no address of an endpoint sends any answer."""
-    if not attempts or any(each.outcome != "timeout" or is_link_local(each.address) for each in attempts):
+    if not dropped(attempts):
         return ()
     return ("if this machine is meant to reach the advertised endpoints: have the firewalls on the path allow it",)
 

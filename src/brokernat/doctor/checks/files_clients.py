@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
 from brokernat.doctor.checks.places import dialled_nodes
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
-from brokernat.doctor.evidence import EndpointProbe, Evidence
+from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
 from brokernat.doctor.host_kinds import inside_name, is_loopback
 
@@ -245,10 +245,8 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _at_old_endpoints(broker: BrokerListeners, evidence: Evidence) -> Iterator[Failure]:
     """The failures of clients at an endpoint of the broker that its file does not advertise."""
-    in_file = {each.endpoint.lower() for each in broker.advertised if each.host}
     for probed in dialled_nodes(evidence):
-        running = probed.path.broker
-        old = running.node_id == broker.node_id and running.endpoint.lower() not in in_file and probed.path.rule is None
+        old = probed.path.rule is None and _is_not_in_file(probed.path.broker, broker)
         if old and probed.failure is not None and probed.failure.stage in ("resolve", "connect"):
             yield probed.failure
 
@@ -256,11 +254,9 @@ def _at_old_endpoints(broker: BrokerListeners, evidence: Evidence) -> Iterator[F
 def _differences(broker: BrokerListeners, probes: Sequence[EndpointProbe], seen: set[int]) -> Iterator[str]:
     if broker.node_id not in seen:
         yield f"metadata does not list node {broker.node_id}"
-    in_file = {each.endpoint.lower() for each in broker.advertised if each.host}
-    known = all(each.host for each in broker.advertised)
     for probe in probes:
         for each in probe.brokers or ():
-            if each.node_id == broker.node_id and known and each.endpoint.lower() not in in_file:
+            if _is_not_in_file(each, broker):
                 yield f"{probe.endpoint} returns {each.endpoint}, which the file does not advertise"
         if probe.node_id == broker.node_id:
             running = dict(probe.settings)
@@ -268,6 +264,13 @@ def _differences(broker: BrokerListeners, probes: Sequence[EndpointProbe], seen:
                 # Compare only settings that both have: a broker reports its defaults too.
                 if running.get(name) and _items(running[name]) != _items(value):
                     yield f"{name}: the file has {value}, the broker has {running[name]}"
+
+
+def _is_not_in_file(running: Advertised, broker: BrokerListeners) -> bool:
+    """Whether a broker advertises an endpoint that its file does not; a listener without a host may be any."""
+    in_file = {each.endpoint.lower() for each in broker.advertised}
+    known = all(each.host for each in broker.advertised)
+    return running.node_id == broker.node_id and known and running.endpoint.lower() not in in_file
 
 
 def _items(value: str) -> set[str]:

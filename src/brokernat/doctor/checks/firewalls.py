@@ -37,7 +37,7 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
         ]
         if rejected and len(rejected) == len(attempts):
             yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
-        elif all(each.outcome == "timeout" for each in attempts) and not _is_wrong_endpoint(probed):
+        elif all(each.outcome == "timeout" for each in attempts) and not _may_be_wrong(probed):
             yield from _dropped(probed)
 
 
@@ -57,15 +57,15 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     return Remedy(client, (*port_of_another(probed.evidence, path), allow), known_line(probed.evidence, path))
 
 
-def _is_wrong_endpoint(probed: ProbedEndpoint) -> bool:
+def _may_be_wrong(probed: ProbedEndpoint) -> bool:
     """Whether the rule, the DNS record, the forward or what the node advertises is at least as likely as a firewall."""
     evidence, path = probed.evidence, probed.path
     if path is None:
         return False
     if not path.rule:
         # A gateway that leads to other nodes drops what it does not forward.
-        gateway = bool(probed.reached_beside)
-        return gateway or any(found(evidence, path) for found in (stale_record, moved, odd_host, other_port))
+        at_gateway = bool(probed.reached_beside)
+        return at_gateway or any(found(evidence, path) for found in (stale_record, moved, odd_host, other_port))
     gateways = [each.probe.addresses for each in dialled_nodes(evidence) if each.path.rule and each.probe.connected]
     # One gateway takes all the other rules.
     elsewhere = len(gateways) > 1 and len({*gateways}) == 1 and {*gateways[0]}.isdisjoint(probed.probe.addresses)

@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from brokernat.doctor.checks.advice import (
-    host_advice,
-    route_advice,
-)
+from brokernat.doctor.checks.advice import host_advice, route_advice
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
     DialledNode,
@@ -192,12 +189,12 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
                 remedy = Remedy(tuple(_start_it(probed)), rules=right)
                 yield error(probed, message, (f"rule: {path.rule}", reason), remedy=remedy)
                 continue
-            fix = [corrected(path, right)]
+            message, rules = f"the rule leads to {probed.probe.endpoint}: {reason}", proven_line(evidence, path)
             if kept := _keeps_port(probed):
-                rules, message = proven_line(evidence, path), f"the rule leads to {probed.probe.endpoint}: {reason}"
                 remedy = Remedy((kept, *discover_advice(rules)), rules=rules)
                 yield error(probed, message, (f"rule: {path.rule}",), remedy=remedy)
                 continue
+            fix = [corrected(path, right)]
             if not right and _gateway_answers(probed):
                 fix = [f"compare the port in the rule `{path.rule}` with the gateway's forward to {probed.node}"]
             seen = [f"rule: {path.rule}"]
@@ -210,7 +207,7 @@ def unreachable_with_map(evidence: Evidence) -> Iterator[CheckFinding]:
             # Beside rules that work, this rule is more likely wrong than a route is missing.
             first = (*fix, *routes) if _some_rule_works(evidence) else (*_left_gateway(evidence), *routes, *fix)
             remedy = Remedy((*first, *restart, *tested), () if right else (forward,), right)
-            yield error(probed, f"the rule leads to {probed.probe.endpoint}: {reason}", seen, remedy=remedy)
+            yield error(probed, message, seen, remedy=remedy)
 
 
 @once

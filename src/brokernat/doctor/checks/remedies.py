@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from brokernat.doctor.broker_files.listeners import Listener, node_listeners
 from brokernat.doctor.checks.advice import (
     balancer_advice,
+    dropped,
     dropped_advice,
     forward_advice,
     host_advice,
@@ -171,15 +172,14 @@ def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:
     node_id, end = path.broker.node_id, path.broker.endpoint
     if is_loopback(path.broker.host):
         return f"start the tunnel, the forward or the broker at {end} of this machine: {others} answer at other ports"
-    leads = f"{path.broker.host} leads to {others} at other ports"
+    runs = runs_by_replicas(evidence, node_id)
+    known = f", and node {node_id} runs (it is an in-sync replica)" if runs else ""
     forward = f"the forward of port {path.broker.port} to node {node_id} there, or its listener if it is there"
-    dropped = bool(dropped_advice(path.probe.attempts)) if path.probe is not None else False
-    firewall = "that no firewall drops this port alone"
-    if runs_by_replicas(evidence, node_id):
-        add = f"{leads}, and node {node_id} runs (it is an in-sync replica): add or correct {forward}"
-        return f"{add}, and check {firewall}" if dropped else add
-    add = f"{leads}: add or correct {forward}, and check that the node runs"
-    return f"{add}, and {firewall}" if dropped else add
+    advice = f"{path.broker.host} leads to {others} at other ports{known}: add or correct {forward}"
+    unknown = [] if runs else ["that the node runs"]
+    if path.probe is not None and dropped(path.probe.attempts):
+        unknown.append("that no firewall drops this port alone")
+    return f"{advice}, and check {', and '.join(unknown)}" if unknown else advice
 
 
 def port_of_another(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:

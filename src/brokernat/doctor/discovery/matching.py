@@ -244,9 +244,9 @@ def _reasons(probe: EndpointProbe, home: EndpointProbe, evidence: Evidence) -> I
     elif probe.cluster_id != home.cluster_id:
         words = f"it leads to cluster {probe.cluster_id}, not to {home.cluster_id}"
         yield _doubt(probe, "BN501", words, _advertises(probe))
-    elif probe.identity is not None and probe.identity.strangers:
-        met = ", ".join(dict.fromkeys(cluster for _, cluster in probe.identity.strangers))
-        yield _doubt(probe, "BN501", f"it leads to several clusters: {home.cluster_id}, {met}", _advertises(probe))
+    elif probe.identity is not None and probe.identity.other_clusters:
+        met = ", ".join(map(str, (home.cluster_id, *probe.identity.other_clusters)))
+        yield _doubt(probe, "BN501", f"it leads to several clusters: {met}", _advertises(probe))
     else:
         yield from _wrong_place(probe, home)
 

@@ -304,6 +304,11 @@ class Identity:
         return not self.others and not self.strangers
 
     @property
+    def other_clusters(self) -> tuple[str, ...]:
+        """The ids of the other clusters that connections reached."""
+        return tuple(dict.fromkeys(cluster for _, cluster in self.strangers))
+
+    @property
     def confidence(self) -> Literal["proven", "likely", "unknown"]:
         """`proven` for the node's own statement, `likely` for indirect methods, `unknown` without a node id."""
         if self.node_id is None:

@@ -78,7 +78,7 @@ class KnownLine:
     line above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the
     same endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its stack.
     `under`: a text that one of the next lines above must have; without it the line is not of this kind.
-    `names_code`: code failed by itself; the meaning then names the first frame that is not Java's own.
+    `names_code`: code failed by itself; the meaning then names the first frame that is not the language's own.
     """
 
     key: str

@@ -217,11 +217,6 @@ class _Reader:
         if self._number <= LINES:
             self._take_what_a_short_input_means()
         for told in self._explained.values():
-            if told.match.known.names_code and not told.code and self._number <= LINES:
-                # A terminal or a mail may have broken the line of the exception.
-                texts = [*self._above]
-                rest = next((texts[at + 1 :] for at, text in enumerate(texts) if told.line in text), [])
-                told.code = failing_code(told.line, rest)
             if told.match.known.calm and told.match.known.fallback and not told.cause:
                 told.cause = error_above(self._above, told.line)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
@@ -240,6 +235,12 @@ class _Reader:
             self._take(numbered(self._above))
         if not self._explained:
             self._take(steps(self._above))
+        lines = [*self._above]
+        for explained in told:
+            if explained.match.known.names_code and not explained.code:
+                # A terminal or a mail may have broken the line of the exception.
+                below = next((lines[at:] for at, line in enumerate(lines, 1) if explained.line in line), [])
+                explained.code = failing_code(explained.line, below)
 
     def _beside_kafka(self) -> list[_Occurrence]:
         """What every program prints, if a line of this short input names Kafka, or a program around it."""

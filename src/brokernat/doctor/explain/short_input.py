@@ -58,7 +58,7 @@ _NUMBER = re.compile(
     r"(?i)(?<![A-Za-z])(?<!exit )(?<!status )(?<!exited with )(?<!http )(?<!return )(?<!response )(?<!exit with )"
     r"(?:(?:kafka[ _-]?)?err(?:or)?[ _-]?(?:code|num(?:ber)?)|(?:kafka )?error|code)['\"]?\s?"
     r"(?:is|was|of|=>|->|[=:#(])?\s?"
-    r"['\"]?(?P<code>-?\d{1,3})(?![\w.:%-])"
+    r"['\"]?(-?\d{1,3})(?![\w.:%-])"
 )
 _BESIDE_NUMBER = re.compile(
     r"(?i)kafka|\b(?:topic|partition|broker|offset|produce|fetch|metadata|(?:join|sync)[ _]?group|coordinator)"
@@ -189,9 +189,8 @@ def error_numbered(line: str, *, kafkas: bool) -> _Error | None:
     number = _NUMBER.search(line)
     if not number or _OTHER_NUMBER.search(line) or not _BESIDE_NUMBER.search(line):
         return None
-    known = _codes().get(int(number["code"]))
-    # Without its group: it is no value of a sentence.
-    return (known, re.compile(re.escape(number[0])).search(line) or number) if known else None
+    known = _codes().get(int(number[1]))
+    return (known, number) if known else None
 
 
 def _by_name(line: str, words: re.Pattern[str]) -> _Error | None:

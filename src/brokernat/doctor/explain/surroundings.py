@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.text import printable
@@ -152,18 +153,14 @@ def error_above(lines: Iterable[str], line: str) -> str:
 
 
 def failing_code(exception: str, below: Iterable[str]) -> str:
-    """The code that failed, as a sentence: the first frame that is not Java's own; empty if no frame shows it."""
-    value, first, own = _VALUE.search(exception, 0, _LONGEST_ERROR), None, None
-    for line in below:
-        if line.lstrip().startswith(_CAUSED):
-            break
-        file = _FILE.search(line, 0, _LONGEST_ERROR)
-        if file and first is None:
+    """The code that failed, as a sentence: the first frame that is not the language's own; empty if there is none."""
+    first = own = None
+    for line in takewhile(lambda each: not each.lstrip().startswith(_CAUSED), below):
+        file = _FILE.search(line, 0, _LONGEST_ERROR) if first is None else None
+        if file:
             if _OF_LANGUAGE.search(file["path"]):
                 continue
-            package = _PACKAGE.search(file["path"])
-            of = f"the library `{package[package.lastindex or 0]}`" if package else "the program itself"
-            return printable(f"The first frame is {file['path'].rpartition('/')[2]}:{file['line']}, code of {of}.")
+            return printable(_file_sentence(file))
         frame = _CODE.search(line, 0, _LONGEST_ERROR)
         if frame is None or _OF_JAVA.match(frame["class"]):
             continue
@@ -171,17 +168,27 @@ def failing_code(exception: str, below: Iterable[str]) -> str:
         if not _LIBRARY.match(frame["class"]):
             own = frame
             break
+    value = _VALUE.search(exception, 0, _LONGEST_ERROR)
     sentences = [_value_sentence(value)] if value else []
-    if first:
-        library = _LIBRARY.match(first["class"])
-        of = f"code of {_NAMES[library.lastgroup or 'other']}" if library else "code of the program or plug-in itself"
-        sentences.append(f"The exception comes from {_place_of(first)}, {of}.")
-        if "erialize" in first["method"]:
-            sent = "sent" if first["method"].startswith("serial") else "read"
-            sentences.append(f"The record was not {sent}; its key or value may be null or of another form.")
-        if library and own:
-            sentences.append(f"The first frame of the program's own code is {_place_of(own)}.")
-    return printable(" ".join(sentences))
+    return printable(" ".join([*sentences, *(_frame_sentences(first, own) if first else ())]))
+
+
+def _file_sentence(file: re.Match[str]) -> str:
+    package = _PACKAGE.search(file["path"])
+    of = f"the library `{package[package.lastindex or 0]}`" if package else "the program itself"
+    return f"The first frame is {file['path'].rpartition('/')[2]}:{file['line']}, code of {of}."
+
+
+def _frame_sentences(first: re.Match[str], own: re.Match[str] | None) -> Iterator[str]:
+    """`own` is the first frame that is no library's."""
+    library = _LIBRARY.match(first["class"])
+    of = _NAMES[library.lastgroup or "other"] if library else "the program or plug-in itself"
+    yield f"The exception comes from {_place_of(first)}, code of {of}."
+    if "erialize" in first["method"]:
+        sent = "sent" if first["method"].startswith("serial") else "read"
+        yield f"The record was not {sent}; its key or value may be null or of another form."
+    if library and own:
+        yield f"The first frame of the program's own code is {_place_of(own)}."
 
 
 def _place_of(frame: re.Match[str]) -> str:

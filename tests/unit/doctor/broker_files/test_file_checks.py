@@ -231,6 +231,17 @@ def test_a_file_that_was_corrected_and_not_read_yet_is_the_cause_where_clients_f
     assert diagnose(replace(evidence, paths=(BrokerPath(old, well),))).causes == ()
 
 
+def test_a_file_that_does_not_name_the_host_is_no_cause() -> None:
+    """The broker advertises its machine's name then, so no endpoint differs from the file."""
+    old = Advertised(1, "10.9.0.99", 9092)
+    away = probed(old.endpoint, old.host, (old.host,), attempts=(Attempt(old.host, "timeout"),))
+    unnamed = files(kraft(advertised_listeners="PLAINTEXT://:9092")).files
+    settings = (("advertised.listeners", "PLAINTEXT://10.9.0.99:9092"),)
+    evidence = replace(reality(brokers=(old,), settings=settings), files=unnamed, paths=(BrokerPath(old, away),))
+    (told,) = [each for each in diagnose(evidence).findings if each.code == "BN828"]
+    assert told.severity is Severity.WARNING
+
+
 def test_files_that_were_copied_whole_have_two_faults() -> None:
     """Another node id leaves the copied endpoint as it is."""
     found = diagnose(files(*brokers(1), *brokers(1)))
