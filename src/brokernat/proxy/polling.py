@@ -24,6 +24,10 @@ _FOR_WRITERS: Final = ~select.POLLIN
 _MOST_EVENTS: Final = 256
 """The maximum number of events per system call."""
 
+_PAUSE: Final = 0.001
+"""Seconds without an event after which postponed calls are made; epoll's unit."""
+_MOST_BUSY_TURNS: Final = 100
+
 Call = Callable[[], object]
 _Result = TypeVar("_Result")
 _Values = TypeVarTuple("_Values")
@@ -58,6 +62,18 @@ class Loop(asyncio.SelectorEventLoop):
         else:
             self.remove_writer(descriptor)
 
+    def when_idle(self, call: Call) -> None:
+        """Call `call` once, when no socket has been ready for a millisecond, or after a hundred turns."""
+        if self._direct is not None:
+            self._direct.postponed.append(call)
+        else:
+            self.call_soon(call)
+
+    def catch_up(self) -> None:
+        """Make the calls that wait for such a millisecond."""
+        if self._direct is not None:
+            self._direct.catch_up()
+
     def call_soon(
         self, callback: Callable[[*_Values], object], *args: *_Values, context: Context | None = None
     ) -> asyncio.Handle:
@@ -88,6 +104,8 @@ class _DirectSelector(selectors.BaseSelector):
         self._epoll = select.epoll()
         self._epoll.register(self._asyncio_descriptor, select.EPOLLIN)
         self._calls: dict[int, list[Call | None]] = {}
+        self.postponed: list[Call] = []
+        self._busy_turns = 0
         self.asyncio_has_work = False
         """Whether a callback has scheduled a call or a timer in asyncio."""
 
@@ -119,7 +137,12 @@ class _DirectSelector(selectors.BaseSelector):
     def _poll(self, timeout: float | None) -> bool:
         """Calls the callbacks of ready sockets; returns whether an event is for asyncio."""
         for_asyncio = False
-        for descriptor, events in self._epoll.poll(timeout, _MOST_EVENTS):
+        ready = self._epoll.poll(_PAUSE if self.postponed else timeout, _MOST_EVENTS)
+        if self.postponed:
+            self._busy_turns += 1
+            if not ready or self._busy_turns >= _MOST_BUSY_TURNS:
+                self.catch_up()
+        for descriptor, events in ready:
             calls = self._calls.get(descriptor)
             if calls is None:
                 # asyncio's own, or an earlier callback of this iteration has removed it.
@@ -133,6 +156,14 @@ class _DirectSelector(selectors.BaseSelector):
             except Exception as error:  # noqa: BLE001 - as asyncio does: one connection must not end all others
                 self._failed(error)
         return for_asyncio
+
+    def catch_up(self) -> None:
+        postponed, self.postponed, self._busy_turns = self.postponed, [], 0
+        for call in postponed:
+            try:
+                call()
+            except Exception as error:  # noqa: BLE001
+                self._failed(error)
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
         return self._asyncio_selector.register(fileobj, events, data)

@@ -63,7 +63,7 @@ class Relay:
         self._hand_over: Callable[[Relay], bool] | None = None
         self._ending = False
         self._closed = False
-        self._requests = _Flow(self, client, broker, session.requests, buffer)
+        self._requests = _Flow(self, client, broker, self._first_request, buffer)
         self._responses = _Flow(self, broker, client, session.responses, buffer)
 
     def start(self) -> None:
@@ -71,6 +71,19 @@ class Relay:
         self._requests.read_now()
         self._requests.resume()
         self._responses.resume()
+
+    def _first_request(self, data: memoryview) -> list[Chunk]:
+        """Feeds the session until the first request is complete, which the session may answer before the broker."""
+        session = self.session
+        chunks = session.requests(data)
+        if session.had_request:
+            self._requests.feed = session.requests
+        if session.early_response:
+            # The broker first: it takes longer.
+            self._requests.send(chunks)
+            self._responses.send([session.early_response])
+            return []
+        return chunks
 
     def drain(self, hand_over: Callable[[Relay], bool] | None = None) -> None:
         """Read no further request, and end the connection when every request has its response.
@@ -136,7 +149,8 @@ class Relay:
         finished = self.session.idle and not self._responses.unsent
         if flow is self._requests and not self._ending and not finished and flow.shut_down_sending():
             return
-        self.close()
+        # Nobody waits for the end, but perhaps a client for its connection.
+        polling.running().when_idle(self.close)
 
     def close(self, fault: Exception | None = None) -> None:
         if self._closed:
@@ -169,7 +183,7 @@ class _Flow:
         """Counted here, and collected once a second, because each read is in the hot path."""
         self._relay = relay
         self._target = target
-        self._feed = feed
+        self.feed = feed
         self._buffer = buffer
         self._loop = polling.running()
         self._reading = False
@@ -204,7 +218,7 @@ class _Flow:
 
     def discard_input(self) -> bool:
         """Discard all further bytes of the source. Returns whether the source is still open."""
-        self._feed = lambda _: []
+        self.feed = lambda _: []
         self.at_request_limit = False
         self.resume()
         return not self._at_end
@@ -269,9 +283,9 @@ class _Flow:
                 self._relay.source_ended(self)
             return False
         try:
-            chunks = self._feed(self._buffer[:size])
+            chunks = self.feed(self._buffer[:size])
             if chunks:
-                self._send(chunks)
+                self.send(chunks)
         except WireError as fault:
             self._relay.close(fault)
             return False
@@ -282,7 +296,7 @@ class _Flow:
         self._relay.forwarded()
         return True
 
-    def _send(self, chunks: list[Chunk]) -> None:
+    def send(self, chunks: list[Chunk]) -> None:
         """Send the chunks, or keep the rest in `unsent`. Raises OSError."""
         size = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
         try:

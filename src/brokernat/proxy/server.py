@@ -38,7 +38,7 @@ from brokernat.proxy.upstream import (
     wrap_tls,
 )
 from brokernat.text import counted
-from brokernat.wire import DownstreamProtocolError, Session, UpstreamProtocolError
+from brokernat.wire import DownstreamProtocolError, Offers, OutdatedAnswerError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of_client
 
 _log = logging.getLogger("brokernat.proxy")
@@ -107,6 +107,8 @@ class Proxy:
         self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
         self._listeners: dict[int, socket.socket] = {}
         self._relays: dict[Relay, int] = {}
+        self._offers = lru_cache(maxsize=1024)(lambda _node_id, _address: Offers())
+        """What brokers have answered, by node id and dialled address."""
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
@@ -145,6 +147,7 @@ class Proxy:
             self._nodes.address_map = address_map
 
         _log.info("a new map is in use")
+        self._offers.cache_clear()
         self._change(exchange, self._nodes.advertised)
 
     @contextmanager
@@ -382,14 +385,23 @@ class Proxy:
         loop.call_later(_SWEEP_INTERVAL, resume)
 
     def _over_limit(self, address: str) -> bool:
+        fault = self._limit_reached(address)
+        if fault is not None:
+            # Some of those that are counted may have ended.
+            polling.running().catch_up()
+            fault = self._limit_reached(address)
+        if fault is not None:
+            self._warn(f"closed a connection of {address}: {fault[0]}", f"see `{fault[1]}`")
+        return fault is not None
+
+    def _limit_reached(self, address: str) -> tuple[str, str] | None:
+        """Which limit a further connection of this address would exceed, and the option for it."""
         limits = self._limits
         if self._counters.total("connections") >= limits.connections:
-            self._warn(f"closed a connection of {address}: {limits.connections} are open", "see `--max-connections`")
-            return True
+            return f"{limits.connections} are open", "--max-connections"
         if limits.per_address is not None and self._peers[address] >= limits.per_address:
-            self._warn(f"closed a connection of {address}: it has {limits.per_address}", "see `--max-per-address`")
-            return True
-        return False
+            return f"it has {limits.per_address}", "--max-per-address"
+        return None
 
     async def _open_connection(self, client: socket.socket, address: tuple[str, int], node_id: int) -> None:
         broker: socket.socket | None = None
@@ -429,12 +441,18 @@ class Proxy:
         *,
         had_request: bool = False,
     ) -> Relay:
-        session = Session(partial(self._translate, host_for_client), self._limits.frame, had_request=had_request)
+        translate = partial(self._translate, host_for_client)
+        session = Session(translate, self._limits.frame, self._offers_of(broker, node_id), had_request=had_request)
         ended = partial(self._ended, address, node_id)
         relay = Relay(client, broker, session, self._buffer, self._now, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
+
+    def _offers_of(self, broker: socket.socket, node_id: int) -> Offers | None:
+        with suppress(OSError):
+            return self._offers(node_id, broker.getpeername())
+        return None
 
     def _host_for_client(self, client: socket.socket) -> str:
         host = self._settings.advertise or self._settings.listen.host
@@ -478,6 +496,8 @@ class Proxy:
             self._fail("refused", f"{client_on_port} sent {fault}")
         elif isinstance(fault, UpstreamProtocolError):
             self._fail("broken", f"{client_on_port}: the broker sent {fault}")
+        elif isinstance(fault, OutdatedAnswerError):
+            _log.info("%s has to connect again: %s", client_on_port, fault)
         if self._draining and not self._relays:
             self._drained.set()
 

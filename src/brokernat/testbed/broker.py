@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import signal
 import subprocess
 import uuid
@@ -27,6 +26,7 @@ from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120
+_IDENTITY = "meta.properties"
 _ZOOKEEPER_TIMEOUT = 180
 _LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 # A broker runs without the tools, which depend on the Connect runtime (50 more jars).
@@ -112,6 +112,11 @@ class BrokerProcess:
         """The log directory of the broker."""
         return self._folder / f"node-{self.plan.node_id}.data"
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What the formatted log directory depends on, besides ids."""
+        return self._runtime.jars, self._scram_user, *sorted(self._cluster.options.broker_properties.items())
+
     def write_properties(self, zookeeper: Endpoint | None) -> None:
         """Write `server.properties`. Only this user can read it, because it may contain passwords."""
         text = server_properties(self._cluster, self.plan, data=self.data, stores=self._folder, zookeeper=zookeeper)
@@ -121,9 +126,8 @@ class BrokerProcess:
     def format(self, cluster_id: str) -> subprocess.Popen[bytes]:
         """Start Kafka's tool that formats the log directory of a KRaft broker."""
         arguments = ["format", "-t", cluster_id, "-c", str(self._properties)]
-        options = self._cluster.options
-        if options.protocol.sasl and options.mechanism is not Mechanism.PLAIN:
-            arguments += ["--add-scram", scram_argument(options.mechanism, options.username, options.password)]
+        if self._scram_user is not None:
+            arguments += ["--add-scram", scram_argument(*self._scram_user)]
         return self._run("kafka.tools.StorageTool", arguments)
 
     def start(self) -> None:
@@ -153,6 +157,13 @@ class BrokerProcess:
     def last_words(self) -> str:
         """The end of the log, for an error message."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-8:]) if self.log.is_file() else ""
+
+    @property
+    def _scram_user(self) -> tuple[Mechanism, str, str] | None:
+        options = self._cluster.options
+        if not options.protocol.sasl or options.mechanism is Mechanism.PLAIN:
+            return None
+        return options.mechanism, options.username, options.password
 
     @property
     def _properties(self) -> Path:
@@ -194,26 +205,37 @@ def start_zookeeper(
 
 
 def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
-    """Format the log directory of the first broker and copy it for the others, because a JVM for each costs a second.
+    """Format the log directories of a cluster's brokers.
+
+    Kafka's tool costs a second of a JVM and writes the same for each cluster, except for ids: a process runs it once
+    for clusters of one kind.
 
     Raises:
         WorldError: the tool failed; the message has its output.
     """
-    first, *others = brokers
-    if first.format(cluster_id).wait(_FORMAT_TIMEOUT) != 0:
-        raise WorldError(f"cannot format node {first.plan.node_id}: {first.last_words()}")
-    for other in others:
-        shutil.copytree(first.data, other.data)
-        meta = other.data / "meta.properties"
-        meta.write_text(of_node(meta.read_text(), other.plan.node_id))
+    first = brokers[0]
+    if first.kind not in _formatted:
+        if first.format(cluster_id).wait(_FORMAT_TIMEOUT) != 0:
+            raise WorldError(f"cannot format node {first.plan.node_id}: {first.last_words()}")
+        _formatted[first.kind] = {file.name: file.read_bytes() for file in first.data.iterdir()}
+    for broker in brokers:
+        broker.data.mkdir(exist_ok=True)
+        for name, content in _formatted[first.kind].items():
+            (broker.data / name).write_bytes(content)
+        meta = broker.data / _IDENTITY
+        meta.write_text(of_node(meta.read_text(), cluster_id, broker.plan.node_id))
 
 
-def of_node(identity: str, node_id: int) -> str:
+_formatted: dict[tuple[object, ...], dict[str, bytes]] = {}
+"""By the kind of a cluster: the files that the tool writes."""
+
+
+def of_node(identity: str, cluster_id: str, node_id: int) -> str:
     """A `meta.properties` as the format tool would write it for another node; pure except for a random id.
 
-    The cluster id is kept. From 3.7 on the file also has an id of the directory (KIP-858).
+    From 3.7 on the file also has an id of the directory (KIP-858).
     """
-    replaced = {"node.id": str(node_id), "directory.id": new_id()}
+    replaced = {"cluster.id": cluster_id, "node.id": str(node_id), "directory.id": new_id()}
     pairs = (line.partition("=") for line in identity.splitlines())
     return "".join(f"{name}{equals}{replaced.get(name, value)}\n" for name, equals, value in pairs)
 

@@ -8,6 +8,7 @@ Errors, by the side that sent the bytes::
     WireError
     ├── DownstreamProtocolError   the client sent it
     ├── UpstreamProtocolError     the broker sent it
+    ├── OutdatedAnswerError       the client was told what the broker has meanwhile changed
     └── MessageError              a message is truncated or has an impossible length; a session adds the side
 """
 
@@ -31,6 +32,10 @@ class DownstreamProtocolError(WireError):
 
 class UpstreamProtocolError(WireError):
     """A broker sent an invalid response."""
+
+
+class OutdatedAnswerError(WireError):
+    """A broker contradicts the answer that its client has been given from memory."""
 
 
 class MessageError(WireError):

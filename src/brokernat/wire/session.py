@@ -5,8 +5,9 @@ frame is forwarded while it arrives, except for the few that are rewritten, whic
 is checked before buffering, and memory is used only for bytes that have arrived.
 
 A response has no API key, so requests are queued and responses matched in order; brokers answer the requests of a
-connection in order. The correlation id is checked. Three requests are special:
+connection in order. The correlation id is checked. Four requests are special:
 
+- `ApiVersions` may be answered from memory if it is the first request; the broker's response is then compared.
 - `Produce` with `acks=0` has no response, so it is not queued; `acks` follows the client id and the transactional id.
 - `ApiVersions` of an unknown version is sent as version 0, and the response is UNSUPPORTED_VERSION, as from a broker
   (KIP-511). Otherwise newer clients could not learn the allowed versions.
@@ -23,9 +24,15 @@ from typing import Final
 
 from brokernat.wire import api
 from brokernat.wire.api import HIGHEST, refusal_reason, request_name
-from brokernat.wire.fields import Cursor, DownstreamProtocolError, MessageError, UpstreamProtocolError
+from brokernat.wire.fields import (
+    Cursor,
+    DownstreamProtocolError,
+    MessageError,
+    OutdatedAnswerError,
+    UpstreamProtocolError,
+)
 from brokernat.wire.protocols import protocol_of_client, protocol_of_server
-from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Translate
+from brokernat.wire.rewriting import REWRITERS, UNSUPPORTED, Offer, Offers, Translate, offer
 
 Chunk = bytes | bytearray | memoryview
 
@@ -39,8 +46,12 @@ _TOKEN: Final = -1
 """Stands for the API key of a SASL token, which has no header."""
 _TOKENS: Final = {"PLAIN": 1, "SCRAM-SHA-256": 2, "SCRAM-SHA-512": 2, "OAUTHBEARER": 2}
 _MOST_TOKENS: Final = 4
+_READ: Final = REWRITERS.keys() | {api.API_VERSIONS}
+"""The requests whose responses do not pass unchanged."""
 _LONGEST_REMEMBERED: Final = 256
 """The most bytes before `acks` that a connection remembers; client ids may have 32 KiB."""
+_LONGEST_FIRST: Final = 1 << 10
+"""The size of the largest ApiVersions request that is read; that of kafka-clients has about 60 bytes."""
 _LONGEST_HEADER: Final = 64 << 10
 """The most bytes of a request that are buffered: a client that has not logged in must not fill the memory."""
 
@@ -94,7 +105,8 @@ class _Frames(ABC):
                 continue
             replacement = self._replacement
             self._buffered, self._replacement = bytearray(), None
-            out.append(frame[:size] if replacement is None else replacement)
+            if replacement != b"":
+                out.append(frame[:size] if replacement is None else replacement)
             if size < len(frame):
                 # A SASL token, which is shorter than the header of the expected message.
                 return out + self.feed(memoryview(bytes(frame[size:]) + bytes(data[at:])))
@@ -112,7 +124,8 @@ class _Frames(ABC):
             if self._replacement is not None:
                 if at > start:
                     out.append(data[start:at])
-                out.append(self._replacement)
+                if self._replacement:
+                    out.append(self._replacement)
                 self._replacement = None
                 at = start = at + size
             else:
@@ -129,8 +142,8 @@ class _Frames(ABC):
 
         Returns:
             The size of the frame including the length field; or, if more bytes are needed to decide, the number of
-            needed bytes as a negative value. If other bytes are sent instead of the frame, `_replacement` is set, and
-            the frame is complete.
+            needed bytes as a negative value. If other bytes, or none, are sent instead of the frame, `_replacement` is
+            set, and the frame is complete.
         """
 
 
@@ -140,19 +153,28 @@ class Session:
     Args:
         translate: returns the endpoint that the client receives for a broker.
         max_frame: the largest request, and the largest response that is rewritten, in bytes.
+        offers: what this broker has answered to earlier clients; without it each waits for its own answer.
         had_request: whether the client has already sent requests, as on a connection from another process.
     """
 
-    def __init__(self, translate: Translate, max_frame: int, *, had_request: bool = False) -> None:
+    def __init__(
+        self, translate: Translate, max_frame: int, offers: Offers | None = None, *, had_request: bool = False
+    ) -> None:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
-        self._requests = _Requests(self._in_flight, self._sasl, max_frame)
-        self._responses = _Responses(self._in_flight, self._sasl, translate, max_frame)
+        self._first = _First(offers)
+        self._requests = _Requests(self._in_flight, self._sasl, self._first, max_frame)
+        self._responses = _Responses(self._in_flight, self._sasl, self._first, translate, max_frame)
         self._requests.had_frame = self._responses.had_frame = had_request
         self.requests = self._requests.feed
         """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
-        """Bytes from the broker -> bytes for the client. Raises UpstreamProtocolError."""
+        """Bytes from the broker -> bytes for the client. Raises UpstreamProtocolError, OutdatedAnswerError."""
+
+    @property
+    def early_response(self) -> bytes:
+        """The response to the first request, if it is known before the broker's."""
+        return self._first.response
 
     @property
     def in_flight(self) -> int:
@@ -196,11 +218,47 @@ class _Sasl:
         self.tokens_left, self.first = _TOKENS.get(self.mechanism, _MOST_TOKENS), True
 
 
+class _First:
+    """The first request of a connection if it is ApiVersions, and what the client is told before the broker answers."""
+
+    def __init__(self, offers: Offers | None) -> None:
+        self._offers = offers
+        self._request: tuple[int, bytes] | None = None
+        self._told: Offer | None = None
+        self.response = b""
+
+    def asked(self, frame: memoryview, version: int, correlation: int) -> None:
+        """The client has sent this request."""
+        if self._offers is None:
+            return
+        cursor = Cursor(frame, _REQUEST.size)
+        try:
+            cursor.text(compact=False)  # client id
+        except MessageError:
+            # The broker will close the connection.
+            return
+        self._request = version, bytes(frame[cursor.at :])
+        self._told = self._offers.known(self._request)
+        if self._told is not None:
+            self.response = _response(correlation, self._told.body())
+
+    def answered(self, answer: Offer) -> bool:
+        """The broker has sent this response to its first request; returns whether the client has already been told."""
+        if self._offers is None or self._request is None:
+            return False
+        told, request = self._told, self._request
+        self._request = None
+        if not self._offers.heard(request, answer, told):
+            raise OutdatedAnswerError("the broker offers other versions than before")
+        return told is not None
+
+
 class _Requests(_Frames):
-    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, max_frame: int) -> None:
+    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, first: _First, max_frame: int) -> None:
         super().__init__()
         self._in_flight = in_flight
         self._sasl = sasl
+        self._first = first
         self._max_frame = max_frame
         self._before_acks = b""
         self._produce_version = -1
@@ -233,6 +291,10 @@ class _Requests(_Frames):
                 self._sasl.mechanism = _mechanism(data[at : at + size])
             except MessageError as error:
                 return self._need_more(data[at:], size, error)
+        elif key == api.API_VERSIONS and not self.had_frame and size <= _LONGEST_FIRST:
+            if available < size:
+                return -size
+            self._first.asked(data[at : at + size], version, correlation)
         self.had_frame = True
         self._in_flight.append((correlation, key, version))
         return size
@@ -309,11 +371,17 @@ class _Requests(_Frames):
 
 class _Responses(_Frames):
     def __init__(
-        self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, translate: Translate, max_frame: int
+        self,
+        in_flight: deque[tuple[int, int, int]],
+        sasl: _Sasl,
+        first: _First,
+        translate: Translate,
+        max_frame: int,
     ) -> None:
         super().__init__()
         self._in_flight = in_flight
         self._sasl = sasl
+        self._first = first
         self._translate = translate
         self._max_frame = max_frame
 
@@ -336,7 +404,7 @@ class _Responses(_Frames):
         if correlation != expected:
             raise self._invalid_response(data[at:], f"a response to request {correlation}, expected {expected}")
         body = at + _RESPONSE.size
-        if key in REWRITERS:
+        if key in _READ:
             if size > self._max_frame:
                 raise self._invalid_response(data[at:], f"a response of {length} bytes to {request_name(key, version)}")
             if available < size:
@@ -362,14 +430,22 @@ class _Responses(_Frames):
 
     def _rewrite(self, body: memoryview, correlation: int, key: int, version: int) -> None:
         try:
-            written = REWRITERS[key](body, version, self._translate)
+            if key == api.API_VERSIONS:
+                answer = offer(body, version)
+                written = b"" if self._first.answered(answer) else answer.body()
+            else:
+                written = REWRITERS[key](body, version, self._translate)
         except MessageError as error:
             raise UpstreamProtocolError(f"an unreadable response to {request_name(key, version)}: {error}") from None
-        self._replacement = _RESPONSE.pack(_LENGTH.size + len(written), correlation) + written
+        self._replacement = _response(correlation, written) if written else b""
 
     def _invalid_response(self, data: memoryview, fault: str) -> UpstreamProtocolError:
         protocol = "" if self.had_frame else protocol_of_server(bytes(data[:16]))
         return UpstreamProtocolError(f"{protocol} instead of Kafka" if protocol else fault)
+
+
+def _response(correlation: int, body: bytes) -> bytes:
+    return _RESPONSE.pack(_LENGTH.size + len(body), correlation) + body
 
 
 def _mechanism(request: memoryview) -> str:

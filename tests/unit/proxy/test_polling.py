@@ -115,6 +115,45 @@ def test_a_fault_of_one_reader_ends_no_other(loop: Loop, ends: tuple[socket.sock
     assert [str(fault) for fault in faults] == ["one"]
 
 
+def test_a_postponed_call_is_made_when_nothing_is_ready_and_its_fault_ends_no_other(loop: Loop) -> None:
+    faults: list[BaseException] = []
+    loop.set_exception_handler(lambda _, context: faults.append(context["exception"]))
+    made = asyncio.Event()
+
+    def fail() -> None:
+        raise ValueError("one")
+
+    async def wait() -> None:
+        loop.when_idle(fail)
+        loop.when_idle(made.set)
+        await made.wait()
+
+    loop.run_until_complete(wait())
+    assert [str(fault) for fault in faults] == ["one"]
+
+
+def test_a_socket_that_is_always_ready_postpones_a_call_for_a_hundred_turns(
+    loop: Loop, ends: tuple[socket.socket, socket.socket]
+) -> None:
+    here, _ = ends
+    turns = 0
+    made: asyncio.Future[int] = loop.create_future()
+
+    def busy() -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 1:
+            loop.when_idle(lambda: made.set_result(turns))
+
+    async def wait() -> int:
+        loop.on_writable(here.fileno(), busy)
+        at = await made
+        loop.on_writable(here.fileno(), None)
+        return at
+
+    assert loop.run_until_complete(wait()) <= 101
+
+
 def test_an_ended_reader_is_not_called_for_what_came_before(loop: Loop) -> None:
     """Both sockets are ready in the same turn; whoever is called first ends the other."""
     pairs = [socket.socketpair(), socket.socketpair()]

@@ -10,7 +10,7 @@ import select
 import socket
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -205,6 +205,35 @@ def test_versions_are_clamped(start: Start) -> None:
     with closing(connected(start().bootstrap)) as connection:
         found, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
     assert {int(each.api_key): each.max_version for each in found.api_keys}[18] == 5
+
+
+def test_a_client_is_told_what_the_broker_has_told_the_last_one_and_connects_again_if_that_was_wrong(
+    start: Start, brokers: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "brokernat.proxy")
+    proxy = start()
+
+    def told() -> tuple[int, bool]:
+        """The newest version of Metadata, and whether the connection then lasts."""
+        with closing(connected(proxy.bootstrap)) as connection:
+            offered, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
+            (newest,) = [each.max_version for each in offered.api_keys if each.api_key == 3]
+            with suppress(ConnectionError):
+                return newest, ask(connection, METADATA, 2, b"\xff" * 4) != b""
+            return newest, False
+
+    assert [told(), told()] == [(6, True)] * 2
+    # As after an upgrade; the simulated brokers are frozen.
+    object.__setattr__(brokers.cluster, "newest_metadata", 5)
+    assert [told(), told(), told()] == [(6, False), (5, True), (5, True)]
+    assert "on the bootstrap port has to connect again: the broker offers other versions than before" in caplog.text
+
+
+def test_a_connection_that_has_ended_counts_for_no_limit(start: Start) -> None:
+    """A client that connects anew at once must not be refused because of its last connection."""
+    proxy = start(limits=Limits(handshake=60, per_address=1))
+    for _ in range(50):
+        assert nodes_at(proxy.bootstrap)
 
 
 def test_a_new_map_ends_the_connections_of_nodes_that_have_moved_and_no_other(start: Start, brokers: Served) -> None:
