@@ -217,16 +217,17 @@ def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
     if first.kind not in _formatted:
         if first.format(cluster_id).wait(_FORMAT_TIMEOUT) != 0:
             raise WorldError(f"cannot format node {first.plan.node_id}: {first.last_words()}")
-        _formatted[first.kind] = {file.name: file.read_bytes() for file in first.data.iterdir()}
+        files = (file for file in first.data.rglob("*") if file.is_file())
+        _formatted[first.kind] = {file.relative_to(first.data): file.read_bytes() for file in files}
     for broker in brokers:
-        broker.data.mkdir(exist_ok=True)
         for name, content in _formatted[first.kind].items():
+            (broker.data / name).parent.mkdir(parents=True, exist_ok=True)
             (broker.data / name).write_bytes(content)
         meta = broker.data / _IDENTITY
         meta.write_text(of_node(meta.read_text(), cluster_id, broker.plan.node_id))
 
 
-_formatted: dict[tuple[object, ...], dict[str, bytes]] = {}
+_formatted: dict[tuple[object, ...], dict[Path, bytes]] = {}
 """By the kind of a cluster: the files that the tool writes."""
 
 
