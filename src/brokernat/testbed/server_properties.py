@@ -42,7 +42,6 @@ _KRAFT = {
     "controller.quorum.fetch.timeout.ms": "3000",
     # By default the quorum's leader writes a no-op record twice a second, and every node reads it (KIP-835).
     "metadata.max.idle.interval.ms": "10000",
-    "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "6000",
 }
 _SCRAM_ITERATIONS = 4096
