@@ -46,7 +46,7 @@ def main() -> int:
         with _reader(world.client, broker) as read:
             read("p12", "stock")
             short = _factors("no line", read, 1, "lan", wanted), _factors("no line", read, 12, "lan", wanted)
-            with _line(world.client, world.namespace("local"), broker, wanted.round_trip_ms / 2):
+            with long_line(world.client, world.namespace("local"), broker, wanted.round_trip_ms / 2):
                 one = _factors(f"{wanted.round_trip_ms:.0f} ms", read, 1, "wan", wanted)
                 four = _factors(f"{wanted.round_trip_ms:.0f} ms", read, 1, "wan over 4 connections", wanted)
                 twelve = _factors(f"{wanted.round_trip_ms:.0f} ms", read, 12, "wan", wanted)
@@ -73,7 +73,7 @@ def _factors(line: str, read: Read, partitions: int, arm: str, wanted: argparse.
 
 
 @contextlib.contextmanager
-def _line(client: Namespace, broker_side: Namespace, broker: Endpoint, delay_ms: float) -> Iterator[None]:
+def long_line(client: Namespace, broker_side: Namespace, broker: Endpoint, delay_ms: float) -> Iterator[None]:
     """The client reaches the broker by the long line only, for the block."""
     ends = [client.name, _ENDS[0], broker_side.name, _ENDS[1]]
     command = [sys.executable, str(Path(__file__).with_name("line.py")), *ends, str(delay_ms)]
