@@ -213,18 +213,20 @@ def test_a_client_is_told_what_the_broker_has_told_the_last_one_and_connects_aga
     caplog.set_level(logging.INFO, "brokernat.proxy")
     proxy = start()
 
-    def told() -> tuple[int, bool]:
+    def told(at: Endpoint = proxy.bootstrap) -> tuple[int, bool]:
         """The newest version of Metadata, and whether the connection then lasts."""
-        with closing(connected(proxy.bootstrap)) as connection:
+        with closing(connected(at)) as connection:
             offered, _ = entity_reader(ApiVersionsResponse)(ask(connection, API_VERSIONS), 0)
             (newest,) = [each.max_version for each in offered.api_keys if each.api_key == 3]
             with suppress(ConnectionError):
                 return newest, ask(connection, METADATA, 2, b"\xff" * 4) != b""
             return newest, False
 
-    assert [told(), told()] == [(6, True)] * 2
+    nodes = nodes_at(proxy.bootstrap)
+    assert [told(), told(), told(nodes[1])] == [(6, True)] * 3
     # As after an upgrade; the simulated brokers are frozen.
     object.__setattr__(brokers.cluster, "newest_metadata", 5)
+    assert told(nodes[2]) == (5, True)
     assert [told(), told(), told()] == [(6, False), (5, True), (5, True)]
     assert "on the bootstrap port has to connect again: the broker offers other versions than before" in caplog.text
 

@@ -150,6 +150,24 @@ def test_a_connection_that_begins_otherwise_is_not_answered(offers: Offers, of: 
     assert it.early_response == b""
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [struct.pack(">ihhi", 1 << 15, API_VERSIONS, 3, 1), asking()[:12] + struct.pack(">h", 500) + asking()[14:]],
+    ids=["a long one is not buffered", "an unreadable one is the broker's to refuse"],
+)
+def test_a_request_that_is_not_read_passes(offers: Offers, asked: bytes) -> None:
+    it = session(offers)
+    assert whole(it.requests, asked) == asked
+    assert it.early_response == b""
+
+
+def test_nothing_is_sent_for_a_response_that_was_told(fed: Fed, offers: Offers) -> None:
+    it = session(offers)
+    fed(it.requests, asking(1))
+    late = response(1, offering())
+    assert [chunk for at in range(len(late)) for chunk in it.responses(memoryview(late)[at : at + 1])] == []
+
+
 def test_entries_with_tagged_fields_are_read(fed: Fed) -> None:
     entries = b"\x03" + struct.pack(">hhh", FETCH, 4, 99) + b"\x01\x05\x02xx" + struct.pack(">hhhb", 999, 0, 1, 0)
     it = session(Offers())
