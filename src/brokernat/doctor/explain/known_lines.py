@@ -26,6 +26,8 @@ from typing import Any
 DOCTOR = "brokernat doctor --bootstrap-server HOST:PORT"
 _NAME = re.compile(r"<<(\w+)>>")
 _SHARED = "shared.toml"
+# What an explanation advises if its line does not contain the reason.
+_BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
 
 
 class Role(StrEnum):
@@ -79,6 +81,7 @@ class KnownLine:
     same endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its stack.
     `under`: a text that one of the next lines above must have; without it the line is not of this kind.
     `names_code`: code failed by itself; the meaning then names the first frame that is not the language's own.
+    `remains`: what to do after the fault below a wrapper is mended; such a wrapper is shown beside its fault.
     """
 
     key: str
@@ -103,6 +106,17 @@ class KnownLine:
     decides: bool = False
     under: str = ""
     names_code: bool = False
+    remains: str = ""
+
+    @property
+    def refers_below(self) -> bool:
+        """Whether the explanation only refers to the exception below the line."""
+        return self.explanations[-1].do.startswith(_BELOW)
+
+    @property
+    def refers_beside(self) -> bool:
+        """Whether the explanation of an error only refers to the text beside it."""
+        return self.by_error and self.tells >= Tells.EFFECT and _BESIDE in self.explanations[-1].do
 
     @property
     def general(self) -> bool:

@@ -22,7 +22,14 @@ from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
-from brokernat.doctor.explain.log_text import timestamp, unwrapped, whole_lines, whole_records, without_emphasis
+from brokernat.doctor.explain.log_text import (
+    timestamp,
+    unwrapped,
+    whole_lines,
+    whole_records,
+    without_emphasis,
+    wording_of,
+)
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.short_input import (
@@ -93,7 +100,10 @@ class ExplainedLine:
     @property
     def do(self) -> str:
         """The fix."""
-        return "do what the explanation of that line says" if self.settled else self.match.do
+        if not self.settled:
+            return self.match.do
+        remains = self.match.known.remains
+        return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -161,8 +171,10 @@ class _Reader:
         self._last: object = None
         # How often that kind occurred in a row, in one stack.
         self._row = 0
-        # The explained lines of this stack.
+        # The explained lines of this stack, and those since the last line with a time.
         self._stack: list[ExplainedLine] = []
+        self._event: list[ExplainedLine] = []
+        self._event_has_time = False
         self._unknown = UnknownLines()
 
     def counted(self, lines: Iterable[str]) -> Iterator[str]:
@@ -182,6 +194,11 @@ class _Reader:
             self._stack.clear()
         if self._wrapper is not None and timestamp(texts[0]) and not is_of_stack(texts[0]):
             self._wrapper = None
+        if timestamp(texts[0]):
+            self._event.clear()
+            self._event_has_time = True
+        elif not self._event_has_time and self._pieces - self._counted > 1:
+            self._event.clear()
         unknown = True
         for text in texts:
             if self._waiting:
@@ -320,6 +337,8 @@ class _Reader:
         last = self._last
         # The cause of an exception in one stack is the same report, though it is worded otherwise.
         of_stack = near and isinstance(last, tuple) and last[:-1] == same and it.text.startswith("Caused by")
+        if self._goes_on(it):
+            return
         key = last if of_stack else (*same, it.match.explanation.means)
         # The same error twice in one line, in a message and its stack, counts once.
         if key in self._keys:
@@ -340,15 +359,36 @@ class _Reader:
         if it.match.known.decides or it.match.known.tells is Tells.FAULT:
             self._settle(explained, it.match.known)
         self._stack.append(explained)
+        self._event.append(explained)
+
+    def _goes_on(self, it: _Occurrence) -> ExplainedLine | None:
+        """What a line of the same event has already reported, if this line reports it once more in other words."""
+        if it.number - self._counted > _FRAMES or timestamp(it.text):
+            return None
+        return next((each for each in self._event if self._repeats(it, each)), None)
+
+    def _repeats(self, it: _Occurrence, first: ExplainedLine) -> bool:
+        match, said = it.match, first.match
+        if match.known.key != said.known.key or wording_of(it.text) == wording_of(first.line):
+            return False
+        unnamed = match.peer.endpoint is None and match.peer.node is None
+        same = (match.peer.endpoint, match.peer.node) == (said.peer.endpoint, said.peer.node)
+        # Only the first line of an event has a time; without times, lines may be events of their own.
+        return (same or unnamed) and (self._event_has_time or match.explanation is said.explanation)
 
     def _settle(self, explained: ExplainedLine, fault: KnownLine) -> None:
         """A fault is the reason of a line that only says that something failed; some wrappers have more to say."""
         settles = (Tells.EFFECT, Tells.PLACE, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
-        for each in self._stack:
+        # Where lines have times, a record over several lines is one event.
+        event = [each for each in self._event if self._event_has_time and each.match.known.refers_beside]
+        for each in (*self._stack, *event):
             known = each.match.known
-            only_here = each.count == sum(other is each for other in self._stack)
+            only_here = each.count == sum(other is each for other in (self._stack if each in self._stack else event))
             plain = fault.decides or each.match.explanation is known.explanations[-1]
-            if each is not explained and known.tells in settles and plain and only_here:
+            settled = (
+                known.tells in settles or known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
+            )
+            if each is not explained and settled and plain and only_here:
                 each.settled = fault.title
 
     def _correct(self, it: _Occurrence) -> None:

@@ -45,12 +45,18 @@ def log_text(report: LogReport, width: int) -> str:
     """A block for each explanation, at the end the next commands; empty if nothing was recognised.
 
     Lines that differ only in the endpoint have one block. A line that only says that something failed has none if the
-    fault below it is the reason.
+    fault below it is the reason, unless something remains to be done.
     """
-    shown = [each for each in report.explained if not (each.settled and each.match.known.tells is Tells.WRAPPER)]
+    shown = [each for each in report.explained if not _is_hidden(each)]
     blocks = [_explained(each, width) for each in _by_explanation(shown)]
     commands = dict.fromkeys(f"  {each.run}" for each in report.explained if each.run)
     return _blocks([*blocks, ("run next", *commands)] if commands else blocks)
+
+
+def _is_hidden(explained: ExplainedLine) -> bool:
+    known = explained.match.known
+    refers = known.tells is Tells.WRAPPER or known.refers_below or known.refers_beside
+    return bool(explained.settled) and refers and not known.remains
 
 
 def unknown_text(report: LogReport, width: int) -> str:

@@ -70,7 +70,10 @@ def test_each_error_is_whole_and_found_by_each_spelling() -> None:
 @pytest.mark.parametrize(
     ("line", "key"),
     [
-        ("org.apache.kafka.common.errors.UnstableOffsetCommitException: There are unstable offsets", "error-rebalance"),
+        (
+            "org.apache.kafka.common.errors.UnstableOffsetCommitException: There are unstable offsets",
+            "error-unstable-offset",
+        ),
         ("% ERROR: Broker: Disk error when trying to access log file on disk", "error-disk"),
         ('KafkaError{code=_ASSIGNMENT_LOST,val=-142,str="it is gone"}', "local-assignment"),
         ("Error: Local: Erroneous state", "local-state"),
