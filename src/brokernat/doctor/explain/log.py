@@ -361,11 +361,11 @@ class _Reader:
         self._stack.append(explained)
         self._event.append(explained)
 
-    def _goes_on(self, it: _Occurrence) -> ExplainedLine | None:
-        """What a line of the same event has already reported, if this line reports it once more in other words."""
+    def _goes_on(self, it: _Occurrence) -> bool:
+        """Whether this line reports in other words what a line of the same event has already reported."""
         if it.number - self._counted > _FRAMES or timestamp(it.text):
-            return None
-        return next((each for each in self._event if self._repeats(it, each)), None)
+            return False
+        return any(self._repeats(it, each) for each in self._event)
 
     def _repeats(self, it: _Occurrence, first: ExplainedLine) -> bool:
         match, said = it.match, first.match
