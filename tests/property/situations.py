@@ -65,6 +65,8 @@ FILES = (
         listeners="PLAINTEXT://n.example:9092,SSL://n.example:9093",
         advertised_listeners="PLAINTEXT://n.example:9093,SSL://n.example:9092",
     ),
+    file("c.yml o", ((9092, 9092),), listeners="PLAINTEXT://localhost:9092", advertised_listeners="PLAINTEXT://o:9092"),
+    file("c.yml p", ((9092, 9092),), listeners="PLAINTEXT://:9092", advertised_listeners="PLAINTEXT://p:9092"),
 )
 EXPIRED = Presented("kafka", "authority", "2020-01-01T00:00:00+00:00", "2021-01-01T00:00:00+00:00")
 LOGIN = replace(

@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import LISTENER_SETTINGS
 from brokernat.doctor.evidence import BrokerFile
+from brokernat.doctor.host_kinds import is_loopback
 from brokernat.errors import ConfigError, Finding, Location, read_all
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
@@ -22,7 +23,7 @@ RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes f
 _VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
 _RUNS = {1: ".", 2: "_", 3: "-"}
 _MOST_PORTS = 1000
-_PORT = re.compile(r"(?:.*:)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
+_PORT = re.compile(r"(?:(.*):)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 # Nested aliases in a small file can expand to more text than fits into memory.
 _NESTED = (dict, list, set)
@@ -40,7 +41,15 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
         name, service = named
         settings = tuple(_settings(service, f"service `{name}`", source))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
-        return BrokerFile(f"{source} {name}", filled, _published(service))
+        published = _published(service)
+        anywhere = {outside for _, outside, local in published or () if not local}
+        return BrokerFile(
+            f"{source} {name}",
+            filled,
+            None if published is None else tuple((inside, outside) for inside, outside, _ in published),
+            tuple(dict.fromkeys(outside for _, outside, _ in published or () if outside not in anywhere)),
+            tuple(map(str, profiles)) if isinstance(profiles := service.get("profiles"), list) else (),
+        )
 
     files = read_all(read, _services(text, source).items())
     return tuple(each for each in files if each.settings)
@@ -120,20 +129,21 @@ def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, s
     return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
 
 
-def _published(service: dict[str, Any]) -> tuple[tuple[int, int], ...] | None:
+def _published(service: dict[str, Any]) -> tuple[tuple[int, int, bool], ...] | None:
     """The published ports; None if the container uses the host's network."""
     if service.get("network_mode") == "host":
         return None
     ports = service.get("ports")
-    return tuple(pair for entry in (ports if isinstance(ports, list) else ()) for pair in _pairs(entry))
+    return tuple(port for entry in (ports if isinstance(ports, list) else ()) for port in _ports(entry))
 
 
-def _pairs(entry: object) -> Iterator[tuple[int, int]]:
-    """Pairs of container port and host port; ports that Docker chooses are left out."""
+def _ports(entry: object) -> Iterator[tuple[int, int, bool]]:
+    """Container port, host port, whether only the host's loopback has it; ports that Docker chooses are left out."""
     if isinstance(entry, dict):
         pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
         if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):
-            yield int(pair[0]), int(pair[1])
+            yield int(pair[0]), int(pair[1]), is_loopback(str(entry.get("host_ip", "")))
     elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(_interpolated(str(entry)) or "")):
-        first, last, inside = int(parts[1]), int(parts[2] or parts[1]), int(parts[3])
-        yield from ((inside + step, first + step) for step in range(min(last - first, _MOST_PORTS) + 1))
+        first, last, inside = int(parts[2]), int(parts[3] or parts[2]), int(parts[4])
+        local = is_loopback((parts[1] or "").strip("[]"))
+        yield from ((inside + step, first + step, local) for step in range(min(last - first, _MOST_PORTS) + 1))

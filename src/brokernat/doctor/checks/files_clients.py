@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, advertised_listeners, serving
+from brokernat.doctor.broker_files.listeners import (
+    BrokerListeners,
+    ListenerOfBroker,
+    advertised_listeners,
+    all_listeners,
+    serving,
+)
 from brokernat.doctor.checks.places import dialled_nodes
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
@@ -208,6 +214,74 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _publishes(broker: BrokerListeners, port: int) -> bool:
     return any(outside == port for _, outside in broker.file.published or ())
+
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Another address of 127.0.0.0/8 is nobody's default, but somebody's intention."""
+
+
+@check("BN832", Need.FILES)
+def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A listener for clients elsewhere is bound to a loopback address.
+
+    Cause: Listeners are bound to a loopback address, so nobody else can connect: {subjects}.
+    What: `listeners` binds localhost, 127.0.0.1 or ::1, or a compose file publishes the port on 127.0.0.1 only, and the
+    broker advertises another host.
+    Why: the system accepts connections at this address from its own machine only. In a container that is the container:
+    a published port leads to its other address, and is refused. A gateway on the same machine could forward, so
+    elsewhere it is a warning.
+    Remedy: bind every address (`NAME://0.0.0.0:PORT`), and advertise the name that clients dial.
+    """
+    for broker in serving(evidence):
+        for bound in broker.of_clients():
+            advertised = next((each for each in broker.advertised if each.name == bound.name), None)
+            published = broker.file.published
+            outside = dict(published or ()).get(bound.port)
+            elsewhere = advertised is not None and bool(advertised.host) and not is_loopback(advertised.host)
+            if bound.host.lower() in _LOOPBACK and (elsewhere or outside is not None):
+                fix = f"bind every address: `{bound.name}://0.0.0.0:{bound.port}`"
+                if published is not None:
+                    leads = "" if outside is None else f", so the published port {outside} leads nowhere"
+                    yield error(broker.name, f"{bound} is bound to the container's own loopback{leads}", broker=fix)
+                else:
+                    message = f"{bound} is bound to loopback, and clients are told {advertised}"
+                    yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+            elif elsewhere and outside in broker.file.local_ports:
+                message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
+                fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'
+                yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
+@check("BN833", Need.FILES)
+def host_port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Two services publish one port of the host.
+
+    Cause: Services publish the same port of the host, so only one of them starts: {subjects}.
+    What: two services of a compose file publish the same port of the host.
+    Why: a port of the host leads to one container; Docker does not start the second one ("port is already allocated").
+    Services that no profile starts together may share a port.
+    Remedy: give each service its own port, and advertise it.
+    """
+    brokers = [broker for broker in all_listeners(evidence) if broker.file.published]
+    ports = [outside for broker in brokers for outside in {outside for _, outside in broker.file.published or ()}]
+    for port in sorted({each for each in ports if ports.count(each) > 1}):
+        having = [broker for broker in brokers if _publishes(broker, port)]
+        together = [
+            broker
+            for broker in having
+            if any(broker is not other and _start_together(broker, other) for other in having)
+        ]
+        if together:
+            names = " and ".join(broker.name for broker in together)
+            message = f"the host's port {port} is published {len(together)} times: only one of them starts"
+            yield error(names, message, broker="give each service a port of its own, and advertise it")
+
+
+def _start_together(one: BrokerListeners, other: BrokerListeners) -> bool:
+    """Whether both are of one compose file, and no profile keeps them apart."""
+    profiles, others = one.file.profiles, other.file.profiles
+    same_file = one.file.name.rpartition(" ")[0] == other.file.name.rpartition(" ")[0]
+    return same_file and (not profiles or not others or not set(profiles).isdisjoint(others))
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA, explains=("BN301", "BN302", "BN308"))

@@ -184,12 +184,15 @@ class BrokerFile:
     """The listener settings of a broker's file. `name` is the file, with the service if it is a compose file.
 
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
-    port, host port), None if the file is not a compose file.
+    port, host port), None if the file is not a compose file or the container uses the host's network; `local_ports` are
+    the host's ports that are published on its loopback address only. `profiles` are those that the service starts with.
     """
 
     name: str
     settings: tuple[tuple[str, str], ...]
     published: tuple[tuple[int, int], ...] | None = None
+    local_ports: tuple[int, ...] = ()
+    profiles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,26 @@ def test_mapping_form() -> None:
     assert broker.published == ((9092, 29092), (9999, 9999), (9093, 29093), (8000, 7000), (8001, 7001))
 
 
+def test_ports_of_the_hosts_loopback_and_profiles() -> None:
+    text = """
+services:
+  k:
+    profiles: [dev]
+    ports:
+      - "127.0.0.1:9092:9092"
+      - "[::1]:9093:9093"
+      - {target: 9094, published: 9094, host_ip: 127.0.0.1}
+      - "10.0.0.5:9095:9095"
+      - "9096:9096"
+      - "127.0.0.1:9096:9096"
+    environment: {KAFKA_NODE_ID: 1}
+"""
+    (broker,) = parse_compose(text, "c")
+    assert broker.local_ports == (9092, 9093, 9094)
+    assert {outside for _, outside in broker.published or ()} == set(range(9092, 9097))
+    assert broker.profiles == ("dev",)
+
+
 def test_list_form_keeps_what_is_given_twice() -> None:
     text = "services: {k: {environment: [KAFKA_CFG_LISTENERS=A://:1, KAFKA_CFG_LISTENERS=B://:2, OTHER, KAFKA_X=1]}}"
     (broker,) = parse_compose(text, "c")

@@ -71,7 +71,7 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (
             files(kraft(listeners="PLAINTEXT://127.0.0.1:9092,B://[::1]:9092,CONTROLLER://:9093")),
             "BN814",
-            {"BN813", "BN814", "BN816"},
+            {"BN813", "BN814", "BN816", "BN832"},
         ),
         (files(kraft(listener_security_protocol_map="CONTROLLER:PLAINTEXT")), "BN814", {"BN814"}),
         (files(kraft(advertised_listeners="PLAINTEXT://a.example:1,SSL://a.example:2")), "BN815", {"BN815"}),
@@ -170,6 +170,58 @@ def test_exactly_these_findings(evidence: Evidence, cause: str | None, codes: se
     found = diagnose(evidence)
     assert {finding.code for finding in found.findings} == codes
     assert (found.cause.code if found.cause else None) == cause
+
+
+@pytest.mark.parametrize(
+    ("bound", "advertised", "published", "severity"),
+    [
+        ("localhost", "a.example", None, Severity.WARNING),
+        ("[::1]", "a.example", None, Severity.WARNING),
+        ("127.0.0.1", "a.example", (), Severity.ERROR),
+        ("localhost", "localhost", ((9092, 9092),), Severity.ERROR),
+        ("localhost", "localhost", (), None),
+        ("127.7.0.1", "a.example", None, None),
+        ("10.0.0.5", "a.example", None, None),
+        ("0.0.0.0", "a.example", ((9092, 9092),), None),
+    ],
+)
+def test_who_reaches_a_listener_that_is_bound_to_loopback(
+    bound: str, advertised: str, published: tuple[tuple[int, int], ...] | None, severity: Severity | None
+) -> None:
+    listeners = f"PLAINTEXT://{bound}:9092,CONTROLLER://:9093"
+    text = kraft(listeners=listeners, advertised_listeners=f"PLAINTEXT://{advertised}:9092")
+    found = diagnose(Evidence.without_network("files", files=(file(text, "c.yml kafka", published),)))
+    told = [each for each in found.findings if each.code == "BN832"]
+    assert [each.severity for each in told] == ([] if severity is None else [severity])
+    assert all("PLAINTEXT://0.0.0.0:9092" in " ".join(each.remedy.broker) for each in told)
+
+
+@pytest.mark.parametrize(("advertised", "codes"), [("a.example", {"BN832"}), ("localhost", {"BN825"})])
+def test_a_port_that_is_published_on_loopback_only_is_for_this_machine(advertised: str, codes: set[str]) -> None:
+    text = kraft(advertised_listeners=f"PLAINTEXT://{advertised}:9092")
+    local = replace(file(text, "c.yml kafka", ((9092, 9092),)), local_ports=(9092,))
+    found = diagnose(Evidence.without_network("files", files=(local,)))
+    assert {each.code for each in found.findings} == codes
+
+
+@pytest.mark.parametrize(
+    ("names", "profiles", "together"),
+    [
+        (("c.yml one", "c.yml two"), ("", ""), True),
+        (("c.yml one", "c.yml two"), ("dev", "test"), False),
+        (("c.yml one", "c.yml two"), ("dev", ""), True),
+        (("c.yml one", "d.yml two"), ("", ""), False),
+    ],
+)
+def test_one_port_of_the_host_leads_to_one_service(
+    names: tuple[str, str], profiles: tuple[str, str], together: bool
+) -> None:
+    services = [
+        replace(file(text, name, ((9092, 9092),)), profiles=tuple(profile.split()))
+        for text, name, profile in zip(brokers(1, 2), names, profiles, strict=True)
+    ]
+    found = diagnose(Evidence.without_network("files", files=tuple(services)))
+    assert (found.cause.code if found.cause else None) == ("BN833" if together else None)
 
 
 def test_a_right_file_is_worth_no_warning() -> None:
