@@ -47,10 +47,14 @@ def log_text(report: LogReport, width: int) -> str:
     Lines that differ only in the endpoint have one block. A line that only says that something failed has none if the
     fault below it is the reason, unless something remains to be done.
     """
-    shown = [each for each in report.explained if not _is_hidden(each)]
-    blocks = [_explained(each, width) for each in _by_explanation(shown)]
+    blocks = [_explained(each, width) for each in _by_explanation(shown(report))]
     commands = dict.fromkeys(f"  {each.run}" for each in report.explained if each.run)
     return _blocks([*blocks, ("run next", *commands)] if commands else blocks)
+
+
+def shown(report: LogReport) -> list[ExplainedLine]:
+    """The lines that the text shows."""
+    return [each for each in report.explained if not _is_hidden(each)]
 
 
 def _is_hidden(explained: ExplainedLine) -> bool:

@@ -1,6 +1,7 @@
 """Each error has one meaning, each spelling leads to it, and what everybody says is Kafka's beside Kafka alone."""
 
 import json
+import re
 import tomllib
 from collections import Counter
 from importlib.resources import files
@@ -206,3 +207,58 @@ def test_a_json_line_may_have_logger_and_level_last(level: str, key: str) -> Non
     line = f'{{"message":"{text}","logger_name":"org.apache.kafka.connect.runtime.Worker","level":"{level}"}}'
     assert explained(line) == [key]
     assert explained(line.replace("connect.runtime.Worker", "clients.NetworkClient")) != []
+
+
+def test_a_logger_alone_shows_no_failure_and_no_check() -> None:
+    """The line may be a note: only what a text names is known."""
+    package = re.compile(r"[a-z]\w*(?:\.\w+)+\.")
+    by_package = [known for known in known_errors() if any(package.fullmatch(text) for text in known.holds)]
+    assert len(by_package) >= 12
+    unlike = {known.key for known in by_package if not known.title.endswith("logs a line that is not known")}
+    assert unlike == set()
+    assert {known.key for known in by_package if known.explanations[0].codes} == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARN o.s.k.l.a.SomeMessagingAdapter - No such thing is set, because it is not needed.",
+        "WARN [main] org.springframework.kafka.core.SomeFactory : A factory was made twice",
+        "[kafka-coordinator-heartbeat-thread | app] ERROR org.apache.kafka.common.network.NetworkSend - Something new",
+        "[2026-01-01 10:00:00,123] WARN Something new (kafka.controller.KafkaController)",
+        "ERROR io.debezium.some.Part - Something new",
+    ],
+)
+def test_a_text_that_nobody_knows_is_called_so(line: str) -> None:
+    (found,) = explain_log([f"{line}\n"]).explained
+    assert found.match.known.title.endswith("logs a line that is not known")
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('["receive failed" error="Local: Timed out"]', "rdkafka-no-record-yet"),
+        ("kafka consume error: Local: Timed out", "rdkafka-no-record-yet"),
+        ("Poll error: KafkaError{code=_TIMED_OUT,val=-185}", "rdkafka-no-record-yet"),
+        ("ReadMessage: Local: Timed out", "rdkafka-no-record-yet"),
+        ("rdkafka: failed to start consuming orders: Local: Unknown partition", "rdkafka-start-partition"),
+        ("rd_kafka_consume_start failed: Local: Unknown partition", "rdkafka-start-partition"),
+        ("Failed to commit offsets: Local: Unknown partition", "rdkafka-not-assigned"),
+    ],
+)
+def test_an_error_of_librdkafkas_own_depends_on_the_call(line: str, key: str) -> None:
+    assert explained(line) == [key]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Failed to commit offsets: Local: Timed out",
+        "produce failed: Local: Timed out",
+        "Delivery failed: Local: Message timed out",
+        "failed to fetch metadata while polling: Local: Timed out",
+        "consumer: FetchRequest failed: Local: Timed out",
+    ],
+)
+def test_a_request_that_timed_out_is_no_empty_poll(line: str) -> None:
+    assert "rdkafka-no-record-yet" not in explained(line)
