@@ -128,13 +128,18 @@ def _presented_elsewhere(probed: ProbedEndpoint) -> tuple[str, ...]:
 
 
 def _by_its_name(server: ProbedEndpoint, tls: TlsHandshake) -> Remedy:
-    """How a client keeps name verification on: it bootstraps by a name of the certificate, which needs a rule."""
+    """How a client keeps name verification on: it bootstraps at a name of the certificate, which must lead to the same
+    address. A first map of this one rule would refuse the other nodes, so a rule is advised only beside others.
+    """
     whole = next((name for name in tls.names if dialable(name, 1)), None)
     if whole is None:
         return Remedy(("use a name that the certificate contains",))
     held = f"{whole}:{server.probe.port}"
-    own = f"bootstrap at a name of the certificate, together with the rule below: {held}"
-    return Remedy((own,), rules=(f"{held} = {server.probe.endpoint}",))
+    own = "bootstrap at a name of the certificate"
+    if server.evidence.rules:
+        return Remedy((f"{own}, together with the rule below: {held}",), rules=(f"{held} = {server.probe.endpoint}",))
+    place = next((each.address for each in server.probe.attempts if each.outcome == "connected"), server.host)
+    return Remedy((f"{own}, {held}; if it does not resolve to {place} here, add `{place} {whole}` to the hosts file",))
 
 
 _SOME_REJECT = {
@@ -235,7 +240,13 @@ def _untrusted(probed: ProbedEndpoint, tls: TlsHandshake, inspecting: str | None
     if others := probed.others_past("tls"):
         message += f", unlike at {nodes_of(others)}"
         end = probed.probe.endpoint
-        broker.append(f"if {probed.node} does not present it itself: find the proxy that answers at {end}")
+        between = f"if {probed.node} does not present it itself: find the proxy that answers at {end}"
+        # A chain without its root may only lack an intermediate certificate.
+        if len(tls.chain) > 1 and tls.chain[-1].subject == tls.chain[-1].issuer:
+            message += f"; a proxy on the path may present a certificate of its own (issuer `{tls.chain[0].issuer}`)"
+            broker.insert(0, f"{between}, and have it pass TLS through to {probed.node}")
+        else:
+            broker.append(between)
     elif inspecting is not None:
         asked = f"compare `{inspecting}` with the authority that the brokers' administrators expect"
         client.append(f"{asked}: if it is another one, a proxy on the path inspects TLS, and must not do so here")

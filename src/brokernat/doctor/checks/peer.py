@@ -5,9 +5,10 @@ A finding about the peer needs bytes of another protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from brokernat.doctor.broker_files.listeners import node_listeners
 from brokernat.doctor.checks.advice import stale_record
 from brokernat.doctor.checks.places import (
     ProbedEndpoint,
@@ -153,6 +154,8 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
                 remedy = _other_users(probed)
             elif what in (_NO_CERTIFICATE, _OWN_CERTIFICATE):
                 remedy = _other_certificates(probed, what)
+            elif what == _NO_TLS:
+                remedy = _without_tls(probed, others)
             else:
                 remedy = mended_here(probed)
             if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
@@ -188,6 +191,31 @@ def _other_certificates(probed: ProbedEndpoint, what: str) -> Remedy:
     return compare.and_also([mended_here(probed)]) if probed.is_behind_gateway else compare
 
 
+def _without_tls(probed: ProbedEndpoint, others: Sequence[ProbedEndpoint]) -> Remedy:
+    """The remedy for a node that alone speaks no TLS: a gateway that ends it for others may lack it at this port."""
+    remedy, end, tls = mended_here(probed), probed.probe.endpoint, probed.probe.tls
+    if not probed.is_behind_gateway or probed.chosen_by_name or probed.proven_elsewhere:
+        return remedy
+    kafka = ", where Kafka answers without it" if tls is not None and tls.plain else ""
+    plain, rule = _plain_listener(probed.evidence), probed.path.rule if probed.path is not None else None
+    # Otherwise the forward may as well lead to another listener.
+    if not plain and not (kafka and rule):
+        return remedy
+    ends = f"if a gateway ends TLS for {nodes_of(others)}"
+    if plain:
+        ends = f"the brokers' listener {plain} has no TLS, so a gateway ends it for {nodes_of(others)}"
+    mend = f"; if that is not its port for {probed.node}, correct the rule `{rule}`" if rule else ""
+    return Remedy(broker=(f"{ends}: switch TLS on at its port {end}, too{kafka}{mend}", *remedy.broker))
+
+
+def _plain_listener(evidence: Evidence) -> str | None:
+    """The listener behind the bootstrap servers if it has no TLS by the settings of their nodes."""
+    servers = [probe for probe in evidence.bootstraps if probe.answers]
+    name = listener_of(evidence, servers)
+    protocols = {node_listeners(probe).protocols.get(name.upper(), "") for probe in servers} if name else set()
+    return name if protocols and protocols <= {"PLAINTEXT", "SASL_PLAINTEXT"} else None
+
+
 def _listener_setting(evidence: Evidence, key: str) -> str:
     """A broker's setting for the listener of the bootstrap servers."""
     name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
@@ -199,7 +227,7 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
     tls, sasl = probe.tls, probe.sasl
     if tls is not None and not tls.ok:
         if tls.outcome == "not-tls":
-            return None if tls.protocol else ("tls", "no TLS is spoken")
+            return None if tls.protocol else ("tls", _NO_TLS)
         if tls.outcome == "client-certificate":
             return "tls", _OWN_CERTIFICATE if tls.showed else _NO_CERTIFICATE
         return ("tls", "the TLS handshake fails") if tls.outcome == "failed" else None
@@ -224,6 +252,7 @@ def _legible(first_bytes: str) -> str:
     return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
 
 
+_NO_TLS = "no TLS is spoken"
 _REJECTED = "the login is rejected"
 _NO_CERTIFICATE = "a client certificate is required"
 _OWN_CERTIFICATE = "the client's certificate is rejected"

@@ -105,7 +105,9 @@ def _host_pattern(
 
 def _at_own_addresses(evidence: Evidence, pairs: Sequence[tuple[Endpoint, Endpoint]]) -> bool:
     """Whether each pair has two names of one address. If all nodes share it, a port leads to each only by TLS names."""
-    known = {each.probe.name: each.probe.addresses for each in evidence.paths if each.probe is not None}
+    # Where a rule was applied, the addresses are those of its target.
+    paths = (each for each in evidence.paths if each.rule is None)
+    known = {each.probe.name: each.probe.addresses for each in paths if each.probe is not None}
     servers = {Endpoint.parse(probe.endpoint).host: probe.addresses for probe in evidence.bootstraps}
     places = set(known.values())
     if () in places or (len(places) < len(known) and not evidence.security_protocol.endswith("SSL")):
@@ -139,9 +141,15 @@ def derived_line(evidence: Evidence, path: BrokerPath) -> tuple[str, ...]:
         return (pattern.rule,)
     if line := known_line(evidence, path):
         return line
-    if pattern is None or pattern.ports is None:
+    if pattern is None or pattern.ports is None or (pattern.rule is None and not _resolves(path)):
         return ()
     return (f"{path.broker.endpoint} = {bracketed(pattern.host(path.broker.host))}:{pattern.ports[1]}",)
+
+
+def _resolves(path: BrokerPath) -> bool:
+    """Whether the advertised host has an address here: a rule to another port of a name without one leads nowhere."""
+    own = path.direct if path.probe is None or path.rule else path.probe
+    return address(path.broker.host) is not None or (own is not None and bool(own.addresses))
 
 
 def to_fill_in(line: str) -> bool:

@@ -170,7 +170,21 @@ def test_an_address_that_stands_there_as_a_name() -> None:
     assert found.code == "BN402"
     assert found.details == ("names of the certificate: DNS:10.0.0.5, *.hq, kafka-1.hq",)
     assert found.remedy.broker[0].endswith("as an address (`ip:`) and not as a name")
+    at_name = "bootstrap at a name of the certificate, kafka-1.hq:9093"
+    line = "if it does not resolve to 10.0.0.5 here, add `10.0.0.5 kafka-1.hq` to the hosts file"
+    assert found.remedy.client == (f"{at_name}; {line}",)
+    assert found.remedy.rules == (), "a first map of one rule would refuse the other nodes"
+
+
+def test_a_map_with_other_rules_may_have_one_for_a_name_of_the_certificate() -> None:
+    shown = TlsHandshake("name-mismatch", ("kafka-1.hq",))
+    rules = ("kafka-2.hq:9093=10.0.0.5:9094",)
+    evidence = replace(WITHOUT_MAP, bootstraps=(replace(GATEWAY, tls=shown),), paths=(), replicas=None, rules=rules)
+    (found,) = (each for each in diagnose(evidence).findings if each.code == "BN402")
     assert found.remedy.rules == ("kafka-1.hq:9093 = 10.0.0.5:9093",)
+    assert found.remedy.client == (
+        "bootstrap at a name of the certificate, together with the rule below: kafka-1.hq:9093",
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,45 @@ def test_a_rule_with_a_typo_is_named_where_a_rule_is_missing(left: str, *, named
     assert missing.remedy.client == ()
 
 
+def by_name(*, resolves: bool) -> Evidence:
+    """Two nodes with rules to another port, a bootstrap server that goes by a rule, and a name without a rule."""
+    names = tuple(replace(each, host=f"kafka-{each.node_id}.hq") for each in BROKERS)
+    ends = {1: "203.0.113.20:19092", 3: "203.0.113.22:19092"}
+    rules = {n: f"{names[n - 1].endpoint}={end}" for n, end in ends.items()}
+    probes = {n: replace(reached(n, end), name=names[n - 1].host, brokers=names) for n, end in ends.items()}
+    unknown = replace(
+        refused(names[1].endpoint),
+        addresses=("192.168.1.24",) if resolves else (),
+        dns_error=None if resolves else "Name or service not known",
+        attempts=(),
+    )
+    paths = tuple(
+        BrokerPath(each, probes[each.node_id], rules[each.node_id])
+        if each.node_id in ends
+        else BrokerPath(each, None, direct=unknown)
+        for each in names
+    )
+    server = replace(probes[1], rule=rules[1])
+    return replace(WITHOUT_MAP, rules=tuple(rules.values()), unmapped="fail", bootstraps=(server,), paths=paths)
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+def test_what_a_rule_leads_to_shows_nothing_about_the_name(resolves: bool) -> None:
+    (missing,) = (each for each in diagnose(by_name(resolves=resolves)).findings if each.code == "BN605")
+    assert missing.remedy.rules == ("kafka-2.hq:9092 = HOST:PORT that can be dialled from here",)
+
+
+@pytest.mark.parametrize("resolves", [True, False])
+def test_another_port_of_the_same_host_needs_a_name_that_resolves(resolves: bool) -> None:
+    """The first node answers at another port of its own name."""
+    evidence = by_name(resolves=resolves)
+    own = evidence.bootstraps[0]
+    server = replace(own, endpoint="kafka-1.hq:19092", rule=None)
+    (missing,) = (each for each in diagnose(replace(evidence, bootstraps=(server,))).findings if each.code == "BN605")
+    end = "kafka-2.hq:19092" if resolves else "HOST:PORT that can be dialled from here"
+    assert missing.remedy.rules == (f"kafka-2.hq:9092 = {end}",)
+
+
 def test_a_wider_rule_behind_the_others_is_shadowed_and_matches_something() -> None:
     wide, stale = "192.168.1.0/24=10.20.30.0/24", f"192.168.1.99:9092={GATEWAY[3]}"
     found = diagnose(replace(HEALTHY, rules=(stale, *RULES, wide))).findings

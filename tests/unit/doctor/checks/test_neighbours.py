@@ -222,6 +222,9 @@ def test_a_certificate_that_is_not_trusted_at_one(shown: tuple[tuple[str, str], 
     assert client in advice(found)
     assert broker in advice(found)
     assert "if node 3 does not present it itself: find the proxy that answers at 192.168.1.25:9092" in advice(found)
+    # Only a whole chain shows an authority that the other nodes do not have.
+    by_proxy = "a proxy on the path may present a certificate of its own (issuer `{}`)"
+    assert (by_proxy.format(shown[0][1]) in found.causes[0].sentence) == (len(shown) > 1)
 
 
 def test_a_listener_without_a_login_among_those_with_one() -> None:
@@ -1046,6 +1049,34 @@ def test_a_tunnel_that_accepts_and_closes_fails_at_its_far_end(place: str) -> No
     end = replace(at_third(versions=ApiVersions("closed")), addresses=(place,), attempts=(Attempt(place, "connected"),))
     text = advice(diagnose(third(end)))
     assert ("check where its far end leads, and that the SSH server allows it" in text) == (place == "127.0.9.14")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "plain", "first"),
+    [
+        ("PLAINTEXT", True, "the brokers' listener PROD has no TLS, so a gateway ends it for node 1, node 2: switch"),
+        ("PLAINTEXT", False, "the brokers' listener PROD has no TLS, so a gateway ends it for node 1, node 2: switch"),
+        (None, True, "if a gateway ends TLS for node 1, node 2: switch TLS on at its port 172.10.1.40:9095, too"),
+        ("SSL", False, "check where the forward at 172.10.1.40:9095 leads"),
+    ],
+)
+def test_a_gateway_that_ends_tls_may_lack_it_at_one_port(protocol: str | None, plain: bool, first: str) -> None:
+    evidence = mapped({1: 1, 2: 2, 3: 3})
+    secure = [
+        replace(each, probe=each.probe and replace(each.probe, tls=TlsHandshake("ok"))) for each in evidence.paths[:2]
+    ]
+    odd = probed(GATEWAY[3], "172.10.1.40", attempts=(Attempt("172.10.1.40", "connected"),))
+    paths = (*secure, replace(evidence.paths[2], probe=replace(odd, tls=TlsHandshake("not-tls", plain=plain))))
+    settings = (("listener.security.protocol.map", f"PROD:{protocol}"),) if protocol else ()
+    server = replace(reached(1, GATEWAY[1]), tls=TlsHandshake("ok"), settings=settings)
+    seen = (ListenerSeen(1, "PROD", BROKERS[0].endpoint, None, entered=(GATEWAY[1],)),) if protocol else ()
+    told = replace(evidence, security_protocol="SSL", bootstraps=(server,), paths=paths, listeners=seen)
+    found = diagnose(told)
+    assert causes(found) == ["BN315"]
+    (remedy,) = (each.remedy for each in found.findings if each.code == "BN315")
+    assert remedy.broker[0].startswith(first)
+    by_rule = f"if that is not its port for node 3, correct the rule `{evidence.paths[2].rule}`"
+    assert (by_rule in remedy.broker[0], remedy.client == ()) == ("switch" in first, "switch" in first)
 
 
 def test_behind_a_gateway_the_forward_is_looked_at_first() -> None:
