@@ -36,7 +36,8 @@ async def run():
     places += [("10.99.0.1", 1)]
     found = await asyncio.gather(*(connect(host, port, 3.0, tries=3) for host, port in places))
     said = [[each.outcome, each.icmp, each.reported_by, each.rejected, each.made] for each, _ in found]
-    return [[*place, *words] for place, words in zip(places, said)]
+    here = [each.reported_here for each, _ in found]
+    return [[*place, *words, own] for place, words, own in zip(places, said, here)]
 
 print(json.dumps(asyncio.run(run())))
 """
@@ -50,22 +51,22 @@ def test_a_firewall_is_told_from_a_port_where_nothing_listens() -> None:
     found = {(host, port): tuple(rest) for host, port, *rest in json.loads(done.stdout)}
     four, six = "127.0.0.1", "::1"
     # This machine itself has the addresses, and refuses.
-    closed_four, closed_six = (("refused", "", place, False, 3) for place in (four, six))
-    dropped = ("timeout", "", "", False, 3)
+    closed_four, closed_six = (("refused", "", place, False, 3, False) for place in (four, six))
+    dropped = ("timeout", "", "", False, 3, False)
     assert found == {
-        (four, 1001): ("unreachable", "admin-prohibited", four, True, 3),
-        (four, 1002): ("refused", "port-unreachable", four, True, 3),
-        (four, 1003): ("unreachable", "host-prohibited", four, True, 3),
-        (four, 1004): ("unreachable", "net-prohibited", four, True, 3),
+        (four, 1001): ("unreachable", "admin-prohibited", four, True, 3, True),
+        (four, 1002): ("refused", "port-unreachable", four, True, 3, True),
+        (four, 1003): ("unreachable", "host-prohibited", four, True, 3, True),
+        (four, 1004): ("unreachable", "net-prohibited", four, True, 3, True),
         (four, 1005): closed_four,
         (four, 1006): dropped,
         (four, 1007): closed_four,
-        (six, 1001): ("unreachable", "admin-prohibited", six, True, 3),
-        (six, 1002): ("refused", "port-unreachable", six, True, 3),
+        (six, 1001): ("unreachable", "admin-prohibited", six, True, 3, True),
+        (six, 1002): ("refused", "port-unreachable", six, True, 3, True),
         (six, 1003): closed_six,
         (six, 1004): closed_six,
         (six, 1005): closed_six,
         (six, 1006): dropped,
         (six, 1007): closed_six,
-        ("10.99.0.1", 1): ("unreachable", "", "", False, 3),
+        ("10.99.0.1", 1): ("unreachable", "", "", False, 3, False),
     }

@@ -42,6 +42,7 @@ def probed(
     dns_error: str | None = None,
     hosts_entry: str | None = None,
     canonical: tuple[str, ...] = (),
+    own_name: bool = False,
     attempts: tuple[Attempt, ...] = (),
     tls: TlsHandshake | None = None,
     speaks: str | None = None,
@@ -60,7 +61,7 @@ def probed(
     complete: bool = True,
 ) -> EndpointProbe:
     """A probe; each word is the property of that name, `knows` the newest version of requests."""
-    resolved = NameLookup("ok", addresses, "", hosts_entry, canonical)
+    resolved = NameLookup("ok", addresses, "", hosts_entry, canonical, own_name)
     told = ClusterMetadata("ok", cluster_id, controller_id, brokers) if brokers is not None else None
     return EndpointProbe(
         endpoint,
@@ -91,6 +92,7 @@ def _changed(probe: EndpointProbe, words: dict[str, Any]) -> EndpointProbe:
         "dns_error": probe.dns_error,
         "hosts_entry": probe.hosts_entry,
         "canonical": probe.canonical,
+        "own_name": probe.resolve is not None and probe.resolve.own_name,
         "attempts": probe.attempts,
         "tls": probe.tls,
         "speaks": probe.speaks,

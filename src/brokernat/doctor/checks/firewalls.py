@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brokernat.doctor.checks.advice import moved, odd_host, reached_listeners, stale_record
+from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, every_probe, probed_endpoints
 from brokernat.doctor.checks.proven_rules import any_reached_directly, known_line
 from brokernat.doctor.checks.reachability import REMOVE, remedy_of_name
@@ -22,8 +23,8 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: A firewall blocks {subjects}{reason}.
     What: an ICMP message rejects the connection, not the port itself; or packets get no answer while other endpoints of
     the same host or network answer.
-    Why: a firewall or a security group allows some brokers or ports and blocks this one. If packets get no answer, the
-    host may also be off.
+    Why: a firewall or a security group allows some brokers or ports and blocks this one. It may be the firewall of this
+    machine itself, which then sends the ICMP message. If packets get no answer, the host may also be off.
     Remedy: have this endpoint opened for this machine, as the others are.
     """
     for probed in probed_endpoints(evidence):
@@ -36,7 +37,10 @@ def firewall(evidence: Evidence) -> Iterator[CheckFinding]:
             if each.rejected
         ]
         if rejected and len(rejected) == len(attempts):
-            yield finding(probed.severity, probed, "it rejects the connection", rejected, remedy=_to_open(probed))
+            own = all(each.reported_here for each in attempts)
+            message = "this machine's own firewall rejects the connection" if own else "it rejects the connection"
+            remedy = _to_open_here(probed) if own else _to_open(probed)
+            yield finding(probed.severity, probed, message, rejected, remedy=remedy)
         elif all(each.outcome == "timeout" for each in attempts) and not _may_be_wrong(probed):
             yield from _dropped(probed)
 
@@ -45,7 +49,7 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
     """The remedy for an endpoint that a firewall blocks."""
     end, path = probed.probe.endpoint, probed.path
     instead = reached_listeners(probed.evidence) if path is not None else ()
-    opened = f"open {end} for this machine, as the endpoints that answer are"
+    opened = f"open {end} for this machine{_AS_OTHERS if _any_connected(probed.evidence) else ''}"
     first = (opened, *instead) if any_reached_directly(probed.evidence) else (*instead, opened)
     client = (*first, REMOVE) if probed.removable else first
     allow = f"allow {end} in the firewall"
@@ -55,6 +59,21 @@ def _to_open(probed: ProbedEndpoint) -> Remedy:
         forward = "check the port of the rule, that the forward to this node exists, and that the node runs"
         return Remedy(client, (allow, forward))
     return Remedy(client, (*port_of_another(probed.evidence, path), allow), known_line(probed.evidence, path))
+
+
+_AS_OTHERS = ", as the endpoints that answer are"
+
+
+@once
+def _any_connected(evidence: Evidence) -> bool:
+    return any(each.connected for each in every_probe(evidence))
+
+
+def _to_open_here(probed: ProbedEndpoint) -> Remedy:
+    """The remedy for an endpoint that the firewall of this machine itself blocks: the brokers' side is not to blame."""
+    opened = f"allow connections to {probed.probe.endpoint} in the firewall or the endpoint protection of this machine"
+    instead = reached_listeners(probed.evidence) if probed.path is not None else ()
+    return Remedy((opened, *instead))
 
 
 def _may_be_wrong(probed: ProbedEndpoint) -> bool:
@@ -92,6 +111,14 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
         message = f"packets get no answer, and the node answers at another listener ({elsewhere[0]})"
         way = f"check the routes between this machine and {', '.join(sorted(own))} in both directions"
         remedy = remedy.and_also([Remedy(broker=(way,)), remedy_of_name(probed)])
+    elif beside and probed.path is not None and _one_host_each(probed.evidence):
+        message = "packets get no answer, and targets of other rules answer: the gateway may have no entry for this one"
+        seen.append(f"answers in the same network: {shown}")
+        leads = f"from {probed.probe.endpoint} to {probed.node}"
+        correct = f"add or correct the gateway's entry (NAT or forward) {leads}, and check that the node runs"
+        entry = f"if the rule `{probed.path.rule}` is right: {correct}"
+        broker = (entry, f"allow {probed.probe.endpoint} in the firewall")
+        remedy = Remedy(reached_listeners(probed.evidence), broker, remedy.rules)
     elif beside:
         message = "packets get no answer, and other hosts of its network answer: its host may be off"
         seen.append(f"answers in the same network: {shown}")
@@ -101,6 +128,15 @@ def _dropped(probed: ProbedEndpoint) -> Iterator[CheckFinding]:
     else:
         return
     yield finding(probed.severity, probed, message, seen, remedy=remedy, confidence=Confidence.LIKELY)
+
+
+@once
+def _one_host_each(evidence: Evidence) -> bool:
+    """Whether rules lead all nodes to hosts of their own, as a one-to-one NAT does, and some of them work."""
+    nodes = dialled_nodes(evidence)
+    hosts = {each.host for each in nodes}
+    ruled = all(each.path.rule for each in nodes)
+    return ruled and len(hosts) == len(nodes) and any(each.failure is None for each in nodes)
 
 
 def _silent_network(probed: ProbedEndpoint) -> str | None:

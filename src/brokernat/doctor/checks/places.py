@@ -36,9 +36,12 @@ class ProbedEndpoint(Place):
 
     @property
     def at_own_name(self) -> bool:
-        """Whether the host is this machine's own name, by the line that Debian writes: `127.0.1.1 [FQDN] NAME`."""
-        line = (self.probe.hosts_entry or "").split()
-        return line[:1] == ["127.0.1.1"] and "." not in line[-1]
+        """Whether the host is this machine's own name, by the line that Debian writes: `127.0.1.1 [FQDN] NAME`.
+
+        With the name of another machine, the line is a copied or wrong one.
+        """
+        found = self.probe.resolve
+        return found is not None and found.own_name and (found.hosts_entry or "").split()[:1] == ["127.0.1.1"]
 
     @property
     def strangers(self) -> dict[str, str]:

@@ -133,7 +133,8 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         if path.probe is not None and path.probe.dns_error:
             if odd := odd_host(evidence, path):
                 return Remedy((*instead, *unmapped), (odd,), rules)
-            client = (*instead, f"add `{path.broker.host}` to {_place_of_names(evidence)}", *unmapped)
+            # The other names of this listener work, so the record is what is missing.
+            client = (f"add `{path.broker.host}` to {_place_of_names(evidence)}", *unmapped, *instead)
             right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
             return Remedy(client, (right,), rules)
         if record := stale_record(evidence, path):

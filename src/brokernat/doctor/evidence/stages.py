@@ -89,7 +89,7 @@ class NameLookup(Result):
     """The addresses of a name. `no-answer`: the name server does not answer or reports a failure.
 
     `canonical` are the names that a client with canonical names dials; `hosts_entry` is the line of the hosts file that
-    decides the address.
+    decides the address. `own_name`: the name is this machine's host name, with or without a domain.
     """
 
     outcome: Literal["ok", "unknown", "no-answer", "not-a-name"]
@@ -97,6 +97,7 @@ class NameLookup(Result):
     detail: str = ""
     hosts_entry: str | None = None
     canonical: tuple[str, ...] = ()
+    own_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Attempt:
     sender. `refused` without `icmp` is a TCP reset: nothing listens there. `unreachable` with `reported_by` and without
     `icmp`: this machine has that address itself and sends from it, and the host or the next router does not answer.
     `refused` with the address itself in `reported_by` and without `icmp`: this machine itself has the address.
+    `reported_here`: this machine itself sent the ICMP error.
     """
 
     address: str
@@ -116,6 +118,7 @@ class Attempt:
     reported_by: str = ""
     made: int = 1
     failed: int = 0
+    reported_here: bool = False
 
     @property
     def rejected(self) -> bool:

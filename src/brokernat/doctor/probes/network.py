@@ -87,7 +87,17 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
     with suppress(OSError):
         for _ in range(_AGAIN if line is None else 0):
             addresses = tuple(dict.fromkeys((*addresses, *await _addresses(host, port, until))))
-    return NameLookup("ok", addresses, "", line, await _canonical(addresses, patience) if canonical else ())
+    names = await _canonical(addresses, patience) if canonical else ()
+    return NameLookup("ok", addresses, "", line, names, is_own_name(host))
+
+
+def is_own_name(host: str) -> bool:
+    """Whether this is the host name of this machine, with or without a domain."""
+    return _without_domain(host) == _without_domain(socket.gethostname())
+
+
+def _without_domain(host: str) -> str:
+    return host.partition(".")[0].lower()
 
 
 async def _addresses(host: str, port: int, until: float) -> tuple[str, ...]:
@@ -122,7 +132,7 @@ def deciding_line(host: str, addresses: Container[str]) -> str | None:
 
 
 def line_for(text: str, host: str, addresses: Container[str]) -> str | None:
-    """The same for the text of a hosts file; `localhost` and the machine's own name do not count."""
+    """The same for the text of a hosts file; `localhost` does not count."""
     name = host.lower().rstrip(".")
     for line in text.splitlines() if name != "localhost" else ():
         address, *names = line.partition("#")[0].split() or [""]
@@ -214,7 +224,7 @@ async def _connect(address: str, port: int, patience: float, source: str | None)
         outcome = _OUTCOMES.get(error.errno or 0, "unreachable")
         # asyncio replaces `strerror` with its own text.
         words = os.strerror(error.errno) if error.errno else type(error).__name__
-        return Attempt(address, outcome, words, icmp, sender), None
+        return Attempt(address, outcome, words, icmp, sender, reported_here=bool(icmp) and sender == here), None
     except asyncio.CancelledError:
         own.close()
         raise

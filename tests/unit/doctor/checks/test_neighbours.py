@@ -30,7 +30,7 @@ from brokernat.doctor.evidence import (
     Transfer,
     Tries,
 )
-from brokernat.doctor.finding import Confidence, Severity
+from brokernat.doctor.finding import Confidence, Remedy, Severity
 
 HEALTHY = replace(DIRECT, in_sync=(1, 2, 3))
 CHANGES_THE_CLIENT = ("security.protocol", "give the client a login", "the port of a Kafka listener", "add a listener")
@@ -388,6 +388,41 @@ def test_silence_without_neighbours_is_no_firewall() -> None:
     )
     found = diagnose(replace(WITHOUT_MAP, paths=away))
     assert causes(found) == ["BN302"]
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_the_firewall_of_this_machine_is_told_from_others(*, here: bool) -> None:
+    """No bootstrap server answers, so there is no endpoint to compare with."""
+    sender = "10.50.0.2" if here else "10.20.0.1"
+    block = Attempt("10.20.0.11", "unreachable", icmp="admin-prohibited", reported_by=sender, reported_here=here)
+    server = replace(refused("10.20.0.11:9092"), attempts=(block,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=()))
+    assert causes(found) == ["BN308"]
+    assert ("this machine's own firewall" in found.causes[0].sentence) == here
+    (told,) = (each for each in found.findings if each.code == "BN308")
+    own = "allow connections to 10.20.0.11:9092 in the firewall or the endpoint protection of this machine"
+    opened, allow = "open 10.20.0.11:9092 for this machine", "allow 10.20.0.11:9092 in the firewall"
+    assert told.remedy == (Remedy((own,)) if here else Remedy((opened,), (allow,)))
+
+
+def test_a_one_to_one_nat_may_lack_the_entry_of_a_node() -> None:
+    def dialled(broker: Advertised) -> BrokerPath:
+        end = f"203.0.113.{broker.node_id}:9092"
+        away = replace(refused(end), attempts=(Attempt(end.partition(":")[0], "timeout"),))
+        probe = away if broker.node_id == 3 else replace(reached(broker.node_id, end), addresses=(end[:-5],))
+        return BrokerPath(broker, probe, "192.168.1.0/24=203.0.113.0/24")
+
+    paths = tuple(dialled(each) for each in BROKERS)
+    entrances = tuple(each.probe for each in paths[:2] if each.probe is not None)
+    rules = ("192.168.1.0/24=203.0.113.0/24",)
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=entrances, paths=paths, rules=rules, unmapped="fail"))
+    assert causes(found) == ["BN308"]
+    (told,) = (each for each in found.findings if each.code == "BN308")
+    assert not told.remedy.client, "only the gateway's side can add it"
+    assert told.remedy.broker[0] == (
+        f"if the rule `{rules[0]}` is right: add or correct the gateway's entry (NAT or forward) from "
+        "203.0.113.3:9092 to node 3, and check that the node runs"
+    )
 
 
 @pytest.mark.parametrize(("one_answers", "cause"), [(False, "BN305"), (True, "BN308")])
@@ -929,7 +964,13 @@ def test_an_unknown_name_among_known_ones_is_the_name_server_s_matter() -> None:
     servers = tuple(path.probe for path in known if path.probe is not None)
     found = diagnose(replace(HEALTHY, bootstraps=servers, paths=(*known, away)))
     assert causes(found) == ["BN301"]
-    assert "add `kafka-3.example` to the name server or to the hosts file of this machine" in advice(found)
+    named_there = "add `kafka-3.example` to the name server or to the hosts file of this machine"
+    ends = tuple(f"10.0.0.{each}:9091" for each in (1, 2, 3))
+    own = tuple(replace(each, settings=(("inter.broker.listener.name", "PUBLIC"),)) for each in servers)
+    found = diagnose(replace(HEALTHY, bootstraps=own, paths=(*known, away), listeners=listener("PUBLIC", *ends)))
+    (told,) = (each for each in found.findings if each.code == "BN301")
+    assert told.remedy.client[0] == named_there, "the record comes before another listener"
+    assert "ask whether clients may use it" in told.remedy.client[1]
 
 
 def test_a_dead_bootstrap_server_that_a_node_advertises_follows_from_the_node() -> None:

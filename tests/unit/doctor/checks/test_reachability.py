@@ -529,7 +529,8 @@ def test_a_tunnel_that_leads_to_another_node_is_mended_on_this_machine() -> None
 
 def test_a_broker_that_advertises_the_name_of_this_machine() -> None:
     broker = Advertised(1, "laptop-7", 9092)
-    probe = replace(refused("127.0.1.1:9092"), endpoint="laptop-7:9092", hosts_entry="127.0.1.1 laptop-7")
+    line = "127.0.1.1 laptop-7"
+    probe = replace(refused("127.0.1.1:9092"), endpoint="laptop-7:9092", hosts_entry=line, own_name=True)
     server = replace(reached(1, "10.9.1.60:9092"), brokers=(broker,))
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, probe),), replicas=(1,)))
     assert [each.code for each in found.causes] == ["BN302"]
@@ -537,7 +538,14 @@ def test_a_broker_that_advertises_the_name_of_this_machine() -> None:
     assert told.message == "127.0.1.1 refused the connection, and is the name of this machine"
     assert told.remedy.broker[0].startswith("correct `advertised.listeners` of node 1: it names this machine")
     assert not any("/etc/hosts" in line for line in told.remedy.client), "the line is the system's own"
-    of_a_user = replace(probe, endpoint="kafka-1.hq.example:9092", hosts_entry="127.0.1.1 kafka-1.hq.example")
-    broker = Advertised(1, "kafka-1.hq.example", 9092)
-    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, of_a_user),), replicas=(1,)))
+
+
+@pytest.mark.parametrize("names", ["kafka-1.hq.example", "kafka-1.hq.example kafka-1"])
+def test_a_line_with_127_0_1_1_and_the_name_of_another_machine_is_to_be_removed(names: str) -> None:
+    broker, line = Advertised(1, "kafka-1.hq.example", 9092), f"127.0.1.1 {names}"
+    probe = replace(refused("127.0.1.1:9092"), endpoint=broker.endpoint, hosts_entry=line)
+    server = replace(reached(1, "10.9.1.60:9092"), brokers=(broker,))
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=(BrokerPath(broker, probe),), replicas=(1,)))
     assert [each.code for each in found.causes] == ["BN306"]
+    assert remedy(found, "BN306").client[0].startswith(f"correct or remove the line `{line}` of /etc/hosts")
+    assert not any("names this machine" in line for each in found.findings for line in each.remedy.broker)

@@ -123,6 +123,18 @@ def test_line(host: str, address: str, line: str | None) -> None:
     assert line_for(TEXT, host, (address,)) == line
 
 
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [("Laptop-7", True), ("laptop-7.hq.invalid", True), ("laptop-70", False), ("kafka-1.hq.invalid", False)],
+)
+@pytest.mark.parametrize("machine", ["laptop-7", "laptop-7.hq.invalid"])
+def test_the_own_name_of_the_machine(host: str, machine: str, *, own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 9092))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [entry])
+    monkeypatch.setattr(socket, "gethostname", lambda: machine)
+    assert asyncio.run(resolve(host, 9092, 5)).own_name == own
+
+
 def test_this_machine() -> None:
     assert HOSTS.is_file()
     assert deciding_line("no-such-name.invalid", ()) is None
