@@ -15,7 +15,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import LISTENER_SETTINGS
 from brokernat.doctor.evidence import BrokerFile
-from brokernat.doctor.host_kinds import is_loopback
 from brokernat.errors import ConfigError, Finding, Location, read_all
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
@@ -41,14 +40,14 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
         name, service = named
         settings = tuple(_settings(service, f"service `{name}`", source))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
-        published = _published(service)
-        anywhere = {outside for _, outside, local in published or () if not local}
+        # In the host's own network nothing is published.
+        ports = None if service.get("network_mode") == "host" else tuple(_ports(service))
         return BrokerFile(
             f"{source} {name}",
             filled,
-            None if published is None else tuple((inside, outside) for inside, outside, _ in published),
-            tuple(dict.fromkeys(outside for _, outside, _ in published or () if outside not in anywhere)),
-            tuple(map(str, profiles)) if isinstance(profiles := service.get("profiles"), list) else (),
+            None if ports is None else tuple((inside, outside) for inside, outside, _ in ports),
+            tuple(address for _, _, address in ports or ()),
+            tuple(map(str, _listed(service, "profiles"))),
         )
 
     files = read_all(read, _services(text, source).items())
@@ -129,21 +128,24 @@ def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, s
     return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
 
 
-def _published(service: dict[str, Any]) -> tuple[tuple[int, int, bool], ...] | None:
-    """The published ports; None if the container uses the host's network."""
-    if service.get("network_mode") == "host":
-        return None
-    ports = service.get("ports")
-    return tuple(port for entry in (ports if isinstance(ports, list) else ()) for port in _ports(entry))
+def _listed(service: dict[str, Any], name: str) -> list[Any]:
+    value = service.get(name)
+    return value if isinstance(value, list) else []
 
 
-def _ports(entry: object) -> Iterator[tuple[int, int, bool]]:
-    """Container port, host port, whether only the host's loopback has it; ports that Docker chooses are left out."""
-    if isinstance(entry, dict):
-        pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
-        if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):
-            yield int(pair[0]), int(pair[1]), is_loopback(str(entry.get("host_ip", "")))
-    elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(_interpolated(str(entry)) or "")):
-        first, last, inside = int(parts[2]), int(parts[3] or parts[2]), int(parts[4])
-        local = is_loopback((parts[1] or "").strip("[]"))
-        yield from ((inside + step, first + step, local) for step in range(min(last - first, _MOST_PORTS) + 1))
+def _ports(service: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
+    """Container port, host port, the host's address (empty for all); ports that Docker chooses are left out."""
+    for entry in _listed(service, "ports"):
+        if isinstance(entry, dict):
+            pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
+            if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):
+                yield int(pair[0]), int(pair[1]), _address(str(entry.get("host_ip", "")))
+        elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(_interpolated(str(entry)) or "")):
+            first, last, inside = int(parts[2]), int(parts[3] or parts[2]), int(parts[4])
+            at = _address(parts[1] or "")
+            yield from ((inside + step, first + step, at) for step in range(min(last - first, _MOST_PORTS) + 1))
+
+
+def _address(text: str) -> str:
+    host = text.strip("[]")
+    return "" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound

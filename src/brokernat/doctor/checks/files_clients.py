@@ -246,7 +246,7 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
                 else:
                     message = f"{bound} is bound to loopback, and clients are told {advertised}"
                     yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
-            elif elsewhere and outside in broker.file.local_ports:
+            elif elsewhere and outside is not None and all(map(is_loopback, _addresses(broker, outside))):
                 message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
                 fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'
                 yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
@@ -259,29 +259,34 @@ def host_port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
     Cause: Services publish the same port of the host, so only one of them starts: {subjects}.
     What: two services of a compose file publish the same port of the host.
     Why: a port of the host leads to one container; Docker does not start the second one ("port is already allocated").
-    Services that no profile starts together may share a port.
+    Services that no profile starts together may share a port, and so may services that publish it on different
+    addresses of the host.
     Remedy: give each service its own port, and advertise it.
     """
-    brokers = [broker for broker in all_listeners(evidence) if broker.file.published]
-    ports = [outside for broker in brokers for outside in {outside for _, outside in broker.file.published or ()}]
-    for port in sorted({each for each in ports if ports.count(each) > 1}):
+    brokers = all_listeners(evidence)
+    for port in sorted({outside for broker in brokers for _, outside in broker.file.published or ()}):
         having = [broker for broker in brokers if _publishes(broker, port)]
-        together = [
-            broker
-            for broker in having
-            if any(broker is not other and _start_together(broker, other) for other in having)
-        ]
+        together = [each for each in having if any(_in_each_others_way(each, other, port) for other in having)]
         if together:
             names = " and ".join(broker.name for broker in together)
             message = f"the host's port {port} is published {len(together)} times: only one of them starts"
             yield error(names, message, broker="give each service a port of its own, and advertise it")
 
 
-def _start_together(one: BrokerListeners, other: BrokerListeners) -> bool:
-    """Whether both are of one compose file, and no profile keeps them apart."""
-    profiles, others = one.file.profiles, other.file.profiles
+def _in_each_others_way(one: BrokerListeners, other: BrokerListeners, port: int) -> bool:
+    """Whether both are of one compose file, and neither a profile nor an address of the host keeps them apart."""
+    profiles, others = set(one.file.profiles), set(other.file.profiles)
     same_file = one.file.name.rpartition(" ")[0] == other.file.name.rpartition(" ")[0]
-    return same_file and (not profiles or not others or not set(profiles).isdisjoint(others))
+    at, also_at = _addresses(one, port), _addresses(other, port)
+    together = not profiles or not others or bool(profiles & others)
+    return one is not other and same_file and together and ("" in at | also_at or bool(at & also_at))
+
+
+def _addresses(broker: BrokerListeners, port: int) -> set[str]:
+    """The host's addresses at which a service publishes a port of the host; empty text for every address."""
+    published = broker.file.published or ()
+    addresses = broker.file.addresses or ("",) * len(published)
+    return {address for (_, outside), address in zip(published, addresses, strict=False) if outside == port}
 
 
 @check("BN828", Need.FILES, Need.NETWORK, Need.METADATA, explains=("BN301", "BN302", "BN308"))

@@ -184,14 +184,14 @@ class BrokerFile:
     """The listener settings of a broker's file. `name` is the file, with the service if it is a compose file.
 
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
-    port, host port), None if the file is not a compose file or the container uses the host's network; `local_ports` are
-    the host's ports that are published on its loopback address only. `profiles` are those that the service starts with.
+    port, host port), None if the file is not a compose file or the container uses the host's network; `addresses` are
+    the host's address of each, empty for every address. `profiles` are those that the service starts with.
     """
 
     name: str
     settings: tuple[tuple[str, str], ...]
     published: tuple[tuple[int, int], ...] | None = None
-    local_ports: tuple[int, ...] = ()
+    addresses: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
 
 

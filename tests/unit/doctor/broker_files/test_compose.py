@@ -33,7 +33,7 @@ def test_mapping_form() -> None:
     assert broker.published == ((9092, 29092), (9999, 9999), (9093, 29093), (8000, 7000), (8001, 7001))
 
 
-def test_ports_of_the_hosts_loopback_and_profiles() -> None:
+def test_addresses_of_the_host_and_profiles() -> None:
     text = """
 services:
   k:
@@ -45,11 +45,12 @@ services:
       - "10.0.0.5:9095:9095"
       - "9096:9096"
       - "127.0.0.1:9096:9096"
+      - "0.0.0.0:9097:9097"
     environment: {KAFKA_NODE_ID: 1}
 """
     (broker,) = parse_compose(text, "c")
-    assert broker.local_ports == (9092, 9093, 9094)
-    assert {outside for _, outside in broker.published or ()} == set(range(9092, 9097))
+    assert [outside for _, outside in broker.published or ()] == [9092, 9093, 9094, 9095, 9096, 9096, 9097]
+    assert broker.addresses == ("127.0.0.1", "::1", "127.0.0.1", "10.0.0.5", "", "127.0.0.1", "")
     assert broker.profiles == ("dev",)
 
 

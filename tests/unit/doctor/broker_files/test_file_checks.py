@@ -196,29 +196,41 @@ def test_who_reaches_a_listener_that_is_bound_to_loopback(
     assert all("PLAINTEXT://0.0.0.0:9092" in " ".join(each.remedy.broker) for each in told)
 
 
-@pytest.mark.parametrize(("advertised", "codes"), [("a.example", {"BN832"}), ("localhost", {"BN825"})])
-def test_a_port_that_is_published_on_loopback_only_is_for_this_machine(advertised: str, codes: set[str]) -> None:
+@pytest.mark.parametrize(
+    ("advertised", "addresses", "codes"),
+    [
+        ("a.example", ("127.0.0.1",), {"BN832"}),
+        ("localhost", ("127.0.0.1",), {"BN825"}),
+        ("a.example", ("127.0.0.1", "10.0.0.5"), set()),
+    ],
+)
+def test_a_port_that_is_published_on_loopback_only_is_for_this_machine(
+    advertised: str, addresses: tuple[str, ...], codes: set[str]
+) -> None:
     text = kraft(advertised_listeners=f"PLAINTEXT://{advertised}:9092")
-    local = replace(file(text, "c.yml kafka", ((9092, 9092),)), local_ports=(9092,))
+    local = replace(file(text, "c.yml kafka", ((9092, 9092),) * len(addresses)), addresses=addresses)
     found = diagnose(Evidence.without_network("files", files=(local,)))
     assert {each.code for each in found.findings} == codes
 
 
 @pytest.mark.parametrize(
-    ("names", "profiles", "together"),
+    ("names", "profiles", "addresses", "together"),
     [
-        (("c.yml one", "c.yml two"), ("", ""), True),
-        (("c.yml one", "c.yml two"), ("dev", "test"), False),
-        (("c.yml one", "c.yml two"), ("dev", ""), True),
-        (("c.yml one", "d.yml two"), ("", ""), False),
+        (("c.yml one", "c.yml two"), ("", ""), ("", ""), True),
+        (("c.yml one", "c.yml two"), ("dev", "test"), ("", ""), False),
+        (("c.yml one", "c.yml two"), ("dev", ""), ("", ""), True),
+        (("c.yml one", "d.yml two"), ("", ""), ("", ""), False),
+        (("c.yml one", "c.yml two"), ("", ""), ("10.0.0.5", "10.0.0.6"), False),
+        (("c.yml one", "c.yml two"), ("", ""), ("10.0.0.5", ""), True),
+        (("c.yml one", "c.yml two"), ("", ""), ("10.0.0.5", "10.0.0.5"), True),
     ],
 )
 def test_one_port_of_the_host_leads_to_one_service(
-    names: tuple[str, str], profiles: tuple[str, str], together: bool
+    names: tuple[str, str], profiles: tuple[str, str], addresses: tuple[str, str], together: bool
 ) -> None:
     services = [
-        replace(file(text, name, ((9092, 9092),)), profiles=tuple(profile.split()))
-        for text, name, profile in zip(brokers(1, 2), names, profiles, strict=True)
+        replace(file(text, name, ((9092, 9092),)), profiles=tuple(profile.split()), addresses=(address,))
+        for text, name, profile, address in zip(brokers(1, 2), names, profiles, addresses, strict=True)
     ]
     found = diagnose(Evidence.without_network("files", files=tuple(services)))
     assert (found.cause.code if found.cause else None) == ("BN833" if together else None)
