@@ -4,21 +4,28 @@ Client and proxy are in one network namespace, the broker is in another; needs r
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import fmean
 
 from bench.pipelines.longline import long_line
 from bench.proxy.figures import CLIENT
 from bench.ratios import in_turns, interval
 from bench.report import describe_machine, say, verdict
+from tests.leaks.proxies import proxy
 
 from brokernat.address import Endpoint
 from brokernat.testbed import ClusterOptions, NetnsWorld
 
 _LISTEN = Endpoint("127.0.0.1", 19092)
-_ASK = "import sys; from bench.proxy.connecting import *; print(connect(Endpoint.parse(sys.argv[1]), 'asked', 20))"
+_CONNECTIONS = 20
+_ASK = """
+import sys
+from bench.proxy.connecting import connect
+from brokernat.address import Endpoint
+print(connect(Endpoint.parse(sys.argv[1]), "asked", int(sys.argv[2])))
+"""
 
 
 def main() -> int:
@@ -35,21 +42,16 @@ def main() -> int:
         file.write_text(f"clusters:\n  hq:\n    bootstrap_servers: {broker}\n    address_map: ['{broker}={broker}']\n")
 
         def asked(at: Endpoint) -> float:
-            return float(world.client.run(sys.executable, "-c", _ASK, str(at)))
+            return float(world.client.run(sys.executable, "-c", _ASK, str(at), str(_CONNECTIONS)))
 
-        proxy = [sys.executable, "-m", "brokernat", "proxy", "--config", str(file), "--listen", str(_LISTEN)]
         with (
             long_line(world.client, world.namespace("local"), broker, wanted.round_trip_ms / 2),
-            subprocess.Popen(
-                world.client.command(proxy), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-            ) as running,
+            proxy(file, _LISTEN, within=world.client) as running,
         ):
-            assert running.stdout is not None
-            assert running.stdout.readline()
-            _, *rounds = in_turns([lambda: asked(broker), lambda: asked(_LISTEN)], wanted.rounds + 1)
-            running.terminate()
+            _, *rounds = in_turns([lambda: asked(broker), lambda: asked(running.bootstrap)], wanted.rounds + 1)
     ratio = interval([through / direct for direct, through in rounds])
-    say(f"connect, ApiVersions, Metadata over {wanted.round_trip_ms:.0f} ms: direct {rounds[-1][0] / 20 * 1e3:.0f} ms")
+    direct = fmean(taken for taken, _ in rounds) / _CONNECTIONS
+    say(f"connect, ApiVersions, Metadata over {wanted.round_trip_ms:.0f} ms: direct {direct * 1e3:.0f} ms")
     return 0 if verdict("proxy / direct", ratio.show(2), "<= 1", ratio.mean <= 1) else 1
 
 

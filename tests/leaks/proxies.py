@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokernat.address import Endpoint
+from brokernat.testbed.namespaces import Namespace
 
 _STOP_TIMEOUT = 30
 _FIRST_NET, _PORT = 250, 21000
@@ -67,19 +68,21 @@ def somewhere(number: int = 0) -> Endpoint:
 
 
 @contextmanager
-def proxy(config: Path, listen: Endpoint, *options: str) -> Iterator[RunningProxy]:
+def proxy(config: Path, listen: Endpoint, *options: str, within: Namespace | None = None) -> Iterator[RunningProxy]:
     """Run the proxy of the file's only cluster until the block ends; it must end by SIGTERM without a traceback.
 
     Args:
         config: the `brokernat.yaml`; the log and the state are kept beside it.
         listen: where clients begin.
         options: further options of the command.
+        within: the network namespace; default: the one of this process.
     """
     log = config.with_name("proxy.log")
-    words = ["proxy", "--config", str(config), "--listen", str(listen), *options]
+    proxying = ("proxy", "--config", str(config), "--listen", str(listen), *options)
+    words = [sys.executable, "-m", "brokernat", *proxying]
     with log.open("a") as sink:
         process = subprocess.Popen(
-            [sys.executable, "-m", "brokernat", *words],
+            words if within is None else within.command(words),
             stdout=subprocess.PIPE,
             stderr=sink,
             text=True,

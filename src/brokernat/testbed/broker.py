@@ -26,7 +26,6 @@ from brokernat.testbed.topology import BrokerPlan, ClusterPlan, Mechanism
 
 _STOP_TIMEOUT = 30
 _FORMAT_TIMEOUT = 120
-_IDENTITY = "meta.properties"
 _ZOOKEEPER_TIMEOUT = 180
 _LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 # A broker runs without the tools, which depend on the Connect runtime (50 more jars).
@@ -223,7 +222,7 @@ def format_all(brokers: Sequence[BrokerProcess], cluster_id: str) -> None:
         for name, content in _formatted[first.kind].items():
             (broker.data / name).parent.mkdir(parents=True, exist_ok=True)
             (broker.data / name).write_bytes(content)
-        meta = broker.data / _IDENTITY
+        meta = broker.data / "meta.properties"
         meta.write_text(of_node(meta.read_text(), cluster_id, broker.plan.node_id))
 
 

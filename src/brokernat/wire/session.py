@@ -162,7 +162,7 @@ class Session:
     ) -> None:
         self._in_flight: deque[tuple[int, int, int]] = deque()
         self._sasl = _Sasl()
-        self._first = _First(offers)
+        self._first = _FirstRequest(offers)
         self._requests = _Requests(self._in_flight, self._sasl, self._first, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, self._first, translate, max_frame)
         self._requests.had_frame = self._responses.had_frame = had_request
@@ -218,7 +218,7 @@ class _Sasl:
         self.tokens_left, self.first = _TOKENS.get(self.mechanism, _MOST_TOKENS), True
 
 
-class _First:
+class _FirstRequest:
     """The first request of a connection if it is ApiVersions, and what the client is told before the broker answers."""
 
     def __init__(self, offers: Offers | None) -> None:
@@ -254,7 +254,9 @@ class _First:
 
 
 class _Requests(_Frames):
-    def __init__(self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, first: _First, max_frame: int) -> None:
+    def __init__(
+        self, in_flight: deque[tuple[int, int, int]], sasl: _Sasl, first: _FirstRequest, max_frame: int
+    ) -> None:
         super().__init__()
         self._in_flight = in_flight
         self._sasl = sasl
@@ -374,7 +376,7 @@ class _Responses(_Frames):
         self,
         in_flight: deque[tuple[int, int, int]],
         sasl: _Sasl,
-        first: _First,
+        first: _FirstRequest,
         translate: Translate,
         max_frame: int,
     ) -> None:

@@ -210,15 +210,20 @@ def _without_tls(probed: ProbedEndpoint, others: Sequence[ProbedEndpoint]) -> Re
 
 def _plain_listener(evidence: Evidence) -> str | None:
     """The listener behind the bootstrap servers if it has no TLS by the settings of their nodes."""
-    servers = [probe for probe in evidence.bootstraps if probe.answers]
-    name = listener_of(evidence, servers)
+    servers, name = _behind_bootstraps(evidence)
     protocols = {node_listeners(probe).protocols.get(name.upper(), "") for probe in servers} if name else set()
     return name if protocols and protocols <= {"PLAINTEXT", "SASL_PLAINTEXT"} else None
 
 
+def _behind_bootstraps(evidence: Evidence) -> tuple[list[EndpointProbe], str | None]:
+    """The bootstrap servers that answer, and the name of their listener."""
+    servers = [probe for probe in evidence.bootstraps if probe.answers]
+    return servers, listener_of(evidence, servers)
+
+
 def _listener_setting(evidence: Evidence, key: str) -> str:
     """A broker's setting for the listener of the bootstrap servers."""
-    name = listener_of(evidence, [probe for probe in evidence.bootstraps if probe.answers])
+    _, name = _behind_bootstraps(evidence)
     return f"`listener.name.{name.lower() if name else 'LISTENER'}.{key}`"
 
 

@@ -380,16 +380,15 @@ class _Reader:
         """A fault is the reason of a line that only says that something failed; some wrappers have more to say."""
         settles = (Tells.EFFECT, Tells.PLACE, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
         # Where lines have times, a record over several lines is one event.
-        event = [each for each in self._event if self._event_has_time and each.match.known.refers_beside]
-        for each in (*self._stack, *event):
-            known = each.match.known
-            only_here = each.count == sum(other is each for other in (self._stack if each in self._stack else event))
-            plain = fault.decides or each.match.explanation is known.explanations[-1]
-            settled = (
-                known.tells in settles or known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
-            )
-            if each is not explained and settled and plain and only_here:
-                each.settled = fault.title
+        beside = [each for each in self._event if self._event_has_time and each.match.known.refers_beside]
+        for lines in (self._stack, [each for each in beside if each not in self._stack]):
+            for each in lines:
+                known = each.match.known
+                only_here = each.count == sum(other is each for other in lines)
+                plain = fault.decides or each.match.explanation is known.explanations[-1]
+                refers = known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
+                if each is not explained and (known.tells in settles or refers) and plain and only_here:
+                    each.settled = fault.title
 
     def _correct(self, it: _Occurrence) -> None:
         if self._last is None:

@@ -88,10 +88,10 @@ async def resolve(host: str, port: int, patience: float, *, canonical: bool = Fa
         for _ in range(_AGAIN if line is None else 0):
             addresses = tuple(dict.fromkeys((*addresses, *await _addresses(host, port, until))))
     names = await _canonical(addresses, patience) if canonical else ()
-    return NameLookup("ok", addresses, "", line, names, is_own_name(host))
+    return NameLookup("ok", addresses, "", line, names, _is_own_name(host))
 
 
-def is_own_name(host: str) -> bool:
+def _is_own_name(host: str) -> bool:
     """Whether this is the host name of this machine, with or without a domain."""
     return _without_domain(host) == _without_domain(socket.gethostname())
 
