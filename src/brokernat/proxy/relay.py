@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Final
 
 from brokernat.proxy import polling
+from brokernat.proxy.upstream import WOULD_BLOCK
 from brokernat.wire import Session, WireError
 from brokernat.wire.session import Chunk
 
@@ -31,7 +32,6 @@ BUFFER: Final = 256 << 10
 """With 64 KiB a GiB costs a third more CPU (docs/reference/performance.md)."""
 
 _MOST_IN_FLIGHT: Final = 1000
-_WOULD_BLOCK: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _MOST_CHUNKS: Final = 16
 """The maximum number of chunks that one `sendmsg` sends without joining them; the kernel allows 1024 (IOV_MAX)."""
 _LINGER: Final = 1.0
@@ -41,7 +41,10 @@ _READS_IN_A_ROW: Final = 16
 
 
 class Relay:
-    """Owns both sockets, which are non-blocking. `ended` is called once, with the error, or None for an ordinary end.
+    """Owns both sockets, which are non-blocking.
+
+    `served` is called once, when the client waits for nothing after its first responses; `ended` once, with the error,
+    or None for an ordinary end.
 
     `active` is when bytes passed last, within a second; the owner sets it by `take_counts`.
     """
@@ -53,18 +56,20 @@ class Relay:
         session: Session,
         buffer: memoryview,
         now: float,
+        served: Callable[[], object],
         ended: Callable[[Relay, Exception | None], None],
     ) -> None:
         self.session = session
         self.client, self.broker = client, broker
         self.active = now
-        self._ended = ended
+        self._served, self._ended = served, ended
         self._draining = False
         self._hand_over: Callable[[Relay], bool] | None = None
         self._ending = False
         self._closed = False
         self._requests = _Flow(self, client, broker, self._first_request, buffer)
-        self._responses = _Flow(self, broker, client, session.responses, buffer)
+        responses = session.responses if session.had_request else self._first_responses
+        self._responses = _Flow(self, broker, client, responses, buffer)
 
     def start(self) -> None:
         # A client sends its first request immediately, so it has probably arrived.
@@ -84,6 +89,16 @@ class Relay:
             self._responses.send([session.early_response])
             return []
         return chunks
+
+    def _first_responses(self, data: memoryview) -> list[Chunk]:
+        """Feeds the session until every request has its response."""
+        chunks = self.session.responses(data)
+        if not self.session.idle:
+            return chunks
+        self._responses.feed = self.session.responses
+        self._responses.send(chunks)
+        self._served()
+        return []
 
     def drain(self, hand_over: Callable[[Relay], bool] | None = None) -> None:
         """Read no further request, and end the connection when every request has its response.
@@ -271,7 +286,7 @@ class _Flow:
         """Read once and forward; returns False if nothing was read or the connection was closed."""
         try:
             size = self.source.recv_into(self._buffer)
-        except _WOULD_BLOCK:
+        except WOULD_BLOCK:
             return False
         except OSError:
             self._relay.close()
@@ -306,7 +321,7 @@ class _Flow:
                 sent = self._target.send(b"".join(chunks))
             else:
                 sent = self._target.sendmsg(chunks)
-        except _WOULD_BLOCK:
+        except WOULD_BLOCK:
             sent = 0
         if sent < size:
             self.unsent = memoryview(b"".join(chunks))[sent:]
@@ -316,7 +331,7 @@ class _Flow:
     def _write(self) -> None:
         try:
             sent = self._target.send(self.unsent)
-        except _WOULD_BLOCK:
+        except WOULD_BLOCK:
             return
         except OSError:
             self._relay.close()

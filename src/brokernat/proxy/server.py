@@ -24,27 +24,18 @@ from brokernat.address import AddressMap, Endpoint, not_bound
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling
+from brokernat.proxy.brokers import BOOTSTRAP, Brokers
 from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Relay
-from brokernat.proxy.upstream import (
-    UnreachableError,
-    close,
-    dial_loopback,
-    prepare,
-    tls_handshake,
-    upstream_of,
-    wrap_tls,
-)
+from brokernat.proxy.upstream import UnreachableError, close, prepare, tls_handshake, upstream_of, wrap_tls
 from brokernat.text import counted
-from brokernat.wire import DownstreamProtocolError, Offers, OutdatedAnswerError, Session, UpstreamProtocolError
+from brokernat.wire import DownstreamProtocolError, OutdatedAnswerError, Session, UpstreamProtocolError
 from brokernat.wire.protocols import protocol_of_client
 
 _log = logging.getLogger("brokernat.proxy")
 
-_BOOTSTRAP: Final = -1
-"""Stands for the node id of the bootstrap server's port."""
 _BACKLOG: Final = 512
 _SWEEP_INTERVAL: Final = 1.0
 _DIAL_GRACE: Final = 1.0
@@ -97,18 +88,16 @@ class Proxy:
     """
 
     def __init__(self, cluster: Cluster, settings: Settings, counters: Counters | None = None) -> None:
-        self._servers = list(cluster.bootstrap_servers)
         self._settings = settings
         self._limits = settings.limits
         self._counters = counters or Counters()
         self._shared = False
         self._downstream_tls = None if settings.certificate is None else server_context(*settings.certificate)
-        self._upstream = upstream_of(cluster, login=settings.login)
         self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
+        upstream = upstream_of(cluster, login=settings.login)
+        self._brokers = Brokers(cluster.bootstrap_servers, self._nodes, upstream, self._limits.handshake)
         self._listeners: dict[int, socket.socket] = {}
         self._relays: dict[Relay, int] = {}
-        self._offers = lru_cache(maxsize=1024)(lambda _node_id, _address: Offers())
-        """What brokers have answered, by node id and dialled address."""
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._buffer = memoryview(bytearray(BUFFER))
@@ -127,7 +116,7 @@ class Proxy:
         """
         loop = asyncio.get_running_loop()
         self._now = loop.time()
-        self._listen(_BOOTSTRAP, self._settings.listen.port)
+        self._listen(BOOTSTRAP, self._settings.listen.port)
         self._bind_known_nodes()
         loop.call_later(_SWEEP_INTERVAL, self._sweep)
 
@@ -135,7 +124,7 @@ class Proxy:
         """Dial a bootstrap server: that none can be reached is in the log before the first client connects."""
         try:
             async with asyncio.timeout(self._limits.handshake):
-                close(await self._connect(_BOOTSTRAP))
+                close(await self._brokers.connect(BOOTSTRAP))
         except (UnreachableError, TimeoutError) as error:
             reason = str(error) or f"no connection within {self._limits.handshake:.0f} s"
             self._warn(f"no bootstrap server can be reached now: {reason}", "`brokernat doctor` finds the cause")
@@ -147,7 +136,7 @@ class Proxy:
             self._nodes.address_map = address_map
 
         _log.info("a new map is in use")
-        self._offers.cache_clear()
+        self._brokers.forget_offers()
         self._change(exchange, self._nodes.advertised)
 
     @contextmanager
@@ -169,12 +158,14 @@ class Proxy:
 
     def end(self) -> None:
         """Close every connection at once."""
+        self._brokers.close_spares()
         for relay in list(self._relays):
             relay.close()
 
     def stop_listening(self) -> None:
         """Accept the waiting connections, then stop listening."""
         self._draining = True
+        self._brokers.close_spares()
         for node_id, listener in self._listeners.items():
             for _ in range(_BACKLOG):
                 if not self._accept(listener, node_id):
@@ -242,7 +233,7 @@ class Proxy:
 
     def _dialled(self, node_id: int) -> str:
         """The endpoint that is dialled for a node now; empty for the bootstrap server."""
-        return "" if node_id == _BOOTSTRAP else str(self._nodes.dial_target(node_id))
+        return "" if node_id == BOOTSTRAP else str(self._nodes.dial_target(node_id))
 
     # Ports.
 
@@ -361,7 +352,7 @@ class Proxy:
             client.close()
             return True
         self._count_connection(address[0])
-        broker = self._connect_loopback(node_id)
+        broker = self._brokers.ready(node_id) if self._downstream_tls is None else None
         if broker is not None:
             prepare(client)
             self._start_relay(client, broker, node_id, address[0], self._host_for_client(client))
@@ -374,6 +365,7 @@ class Proxy:
     def _pause_accepting(self, listener: socket.socket, node_id: int, error: OSError) -> None:
         if error.errno not in _NO_DESCRIPTOR:
             raise error
+        self._brokers.close_spares()
         self._warn(f"no connections are accepted for one second: {error.strerror}", "allow more files: `ulimit -n`")
         loop = polling.running()
         loop.on_readable(listener.fileno(), None)
@@ -413,7 +405,7 @@ class Proxy:
                 if self._downstream_tls is not None:
                     client = wrap_tls(client, self._downstream_tls, name=None)
                     await tls_handshake(client)
-                broker = await self._connect(node_id)
+                broker = self._brokers.ready(node_id) or await self._brokers.connect(node_id)
         except (UnmappedEndpointError, ConfigError) as error:
             self._fail("unmapped", f"{client_on_port}: node {node_id} is refused: {error.message}", error.hint)
         except UnreachableError as error:
@@ -442,50 +434,21 @@ class Proxy:
         had_request: bool = False,
     ) -> Relay:
         translate = partial(self._translate, host_for_client)
-        session = Session(translate, self._limits.frame, self._offers_of(broker, node_id), had_request=had_request)
-        ended = partial(self._ended, address, node_id)
-        relay = Relay(client, broker, session, self._buffer, self._now, ended)
+        session = Session(translate, self._limits.frame, self._brokers.offers(node_id, broker), had_request=had_request)
+        served, ended = partial(self._served, node_id), partial(self._ended, address, node_id)
+        relay = Relay(client, broker, session, self._buffer, self._now, served, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay
-
-    def _offers_of(self, broker: socket.socket, node_id: int) -> Offers | None:
-        with suppress(OSError):
-            return self._offers(node_id, broker.getpeername())
-        return None
 
     def _host_for_client(self, client: socket.socket) -> str:
         host = self._settings.advertise or self._settings.listen.host
         local: str = client.getsockname()[0] if host in _WILDCARDS else host
         return local
 
-    def _connect_loopback(self, node_id: int) -> socket.socket | None:
-        """A plain connection to a loopback broker; None otherwise and after errors, which `_connect` reports."""
-        if self._downstream_tls is not None or not self._upstream.plain:
-            return None
-        nodes = self._nodes
-        endpoint = nodes.bootstrap(self._servers[0]) if node_id == _BOOTSTRAP else nodes.dial_target(node_id)
-        return None if endpoint is None else dial_loopback(endpoint)
-
-    async def _connect(self, node_id: int) -> socket.socket:
-        if node_id != _BOOTSTRAP:
-            endpoint = self._nodes.reachable(node_id)
-            assert endpoint is not None, "only known nodes have a port"  # noqa: S101
-            return await self._upstream.connect(endpoint, self._nodes.advertised[node_id].host)
-        reasons: list[str] = []
-        for server in tuple(self._servers):
-            try:
-                # A server that drops packets must not use up the time for the others.
-                async with asyncio.timeout(self._limits.handshake / (len(self._servers) + 1)):
-                    return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
-            except UnreachableError as error:
-                reasons.append(str(error))
-            except TimeoutError:
-                reasons.append(f"{server}: no answer")
-            # From now on the other servers are tried first.
-            self._servers.remove(server)
-            self._servers.append(server)
-        raise UnreachableError("; ".join(reasons))
+    def _served(self, node_id: int) -> None:
+        if not self._draining:
+            self._brokers.prepare_spare(node_id)
 
     def _ended(self, address: str, node_id: int, relay: Relay, fault: Exception | None) -> None:
         del self._relays[relay]
@@ -527,6 +490,7 @@ class Proxy:
         if self._draining:
             return
         self._share_nodes()
+        self._brokers.close_old_spares()
         limits = self._limits
         for relay in list(self._relays):
             if self._count_bytes(relay):
@@ -559,7 +523,7 @@ class Proxy:
 
 
 def _client_on_port(address: str, node_id: int) -> str:
-    return f"client {address} on {'the bootstrap port' if node_id == _BOOTSTRAP else f'port of node {node_id}'}"
+    return f"client {address} on {'the bootstrap port' if node_id == BOOTSTRAP else f'port of node {node_id}'}"
 
 
 def server_context(chain: Path, key: Path) -> ssl.SSLContext:

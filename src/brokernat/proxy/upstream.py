@@ -35,6 +35,8 @@ from brokernat.wire.fields import Cursor, MessageError, put_text
 _HANDSHAKE: Final = (17, 1)
 _AUTHENTICATE: Final = (36, 0)
 _CLIENT_ID: Final = put_text(b"brokernat-proxy", compact=False)
+WOULD_BLOCK: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+"""What a non-blocking socket raises when there is nothing to read, or no room to write."""
 Exchange = Callable[[bytes], Awaitable[bytes]]
 """Sends a request and returns its response, both without the length field."""
 _LARGEST_RESPONSE: Final = 64 << 10
@@ -144,16 +146,23 @@ async def dial(endpoint: Endpoint) -> socket.socket:
         addresses = await _addresses(endpoint)
     except OSError as error:
         raise UnreachableError(f"{endpoint}: {error.strerror or error}") from None
-    attempts = [partial(_dial_address, *each) for each in addresses]
+    opened: list[socket.socket] = []
+    attempts = [partial(_dial_address, *each, opened) for each in addresses]
     connection: socket.socket | None
-    connection, _, failures = await staggered_race(attempts, _NEXT_ADDRESS)
+    try:
+        connection, _, failures = await staggered_race(attempts, _NEXT_ADDRESS)
+    except asyncio.CancelledError:
+        # The race may already have been won.
+        for each in opened:
+            each.close()
+        raise
     if connection is None:
         reasons = dict.fromkeys(_reason(each) for each in failures if each is not None)
         raise UnreachableError(f"{endpoint}: {', '.join(reasons)}")
     return connection
 
 
-async def _dial_address(family: int, address: Any) -> socket.socket:
+async def _dial_address(family: int, address: Any, opened: list[socket.socket]) -> socket.socket:
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:
         prepare(connection)
@@ -161,6 +170,7 @@ async def _dial_address(family: int, address: Any) -> socket.socket:
     except BaseException:
         connection.close()
         raise
+    opened.append(connection)
     return connection
 
 

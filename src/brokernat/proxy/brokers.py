@@ -1,0 +1,155 @@
+"""Connections to the brokers by node id: one for a client now, and a spare one for the next client.
+
+Clients come in groups: a client dials the bootstrap server, then nodes, then a coordinator, and it is seldom alone. So
+when a client has its first responses, a further connection to the same endpoint is opened, with TLS and login. The next
+client within a second or two waits for no handshake; otherwise it is closed. It has carried no byte of a client, so a
+broker sees no difference. Envoy calls this preconnecting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from time import monotonic
+from typing import Final
+
+from brokernat.address import Endpoint
+from brokernat.proxy.nodes import Nodes
+from brokernat.proxy.upstream import WOULD_BLOCK, UnreachableError, Upstream, close, dial_loopback
+from brokernat.wire import Offers
+
+BOOTSTRAP: Final = -1
+"""Stands for the node id of the bootstrap server's port."""
+_SPARE_FOR: Final = 1.0
+"""Seconds that a spare connection is kept; far less than a NAT or a broker keeps an idle one."""
+
+_Target = tuple[Endpoint, str]
+"""The endpoint to dial, and the host name for which the certificate is verified."""
+
+
+class Brokers:
+    """Connects to the brokers of one cluster.
+
+    Args:
+        servers: the bootstrap servers.
+        limit: seconds for a connection with TLS and login.
+    """
+
+    def __init__(self, servers: Sequence[Endpoint], nodes: Nodes, upstream: Upstream, limit: float) -> None:
+        self._servers = list(servers)
+        self._nodes = nodes
+        self._upstream = upstream
+        self._limit = limit
+        self._spares: dict[_Target, tuple[socket.socket, float]] = {}
+        """Spare connections, and when they were opened."""
+        self._opening: dict[_Target, asyncio.Task[None]] = {}
+        self._offers = lru_cache(maxsize=1024)(lambda _node_id, _address: Offers())
+
+    def ready(self, node_id: int) -> socket.socket | None:
+        """A connection without waiting: the spare one, or a plain one to a broker on this machine.
+
+        None otherwise, and after errors, which `connect` meets again and reports.
+        """
+        target = self._target(node_id)
+        if target is None:
+            return None
+        spare, _ = self._spares.pop(target, (None, 0.0))
+        if spare is not None:
+            if _is_open(spare):
+                return spare
+            close(spare)
+        return self._dial_loopback(target)
+
+    async def connect(self, node_id: int) -> socket.socket:
+        """A connection after TLS and login.
+
+        Raises:
+            UnmappedEndpointError: the advertised endpoint of the node has no rule.
+            ConfigError: its rule gives it no valid port.
+            UnreachableError: the broker cannot be reached, or TLS or the login fails.
+        """
+        if node_id != BOOTSTRAP:
+            endpoint = self._nodes.reachable(node_id)
+            assert endpoint is not None, "only known nodes have a port"  # noqa: S101
+            return await self._upstream.connect(endpoint, self._nodes.advertised[node_id].host)
+        reasons: list[str] = []
+        for server in tuple(self._servers):
+            try:
+                # A server that drops packets must not use up the time for the others.
+                async with asyncio.timeout(self._limit / (len(self._servers) + 1)):
+                    return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
+            except UnreachableError as error:
+                reasons.append(str(error))
+            except TimeoutError:
+                reasons.append(f"{server}: no answer")
+            # From now on the other servers are tried first.
+            self._servers.remove(server)
+            self._servers.append(server)
+        raise UnreachableError("; ".join(reasons))
+
+    def prepare_spare(self, node_id: int) -> None:
+        """Open a spare connection for the next client of the node, unless there is one.
+
+        An error is the next client's: it meets the same one.
+        """
+        target = self._target(node_id)
+        if target is None or target in self._spares or target in self._opening:
+            return
+        if connection := self._dial_loopback(target):
+            self._spares[target] = connection, monotonic()
+            return
+        task = asyncio.get_running_loop().create_task(self._open_spare(target))
+        self._opening[target] = task
+        task.add_done_callback(lambda _: self._opening.pop(target))
+
+    def close_spares(self, opened_before: float | None = None) -> None:
+        """Close the spare connections that were opened before this time of `time.monotonic`; all of them without it."""
+        if opened_before is None:
+            for task in self._opening.values():
+                task.cancel()
+        for target, (spare, opened) in list(self._spares.items()):
+            if opened_before is None or opened < opened_before:
+                del self._spares[target]
+                close(spare)
+
+    def close_old_spares(self) -> None:
+        self.close_spares(monotonic() - _SPARE_FOR)
+
+    def offers(self, node_id: int, connection: socket.socket) -> Offers | None:
+        """What the broker behind this connection has answered to ApiVersions."""
+        with suppress(OSError):
+            return self._offers(node_id, connection.getpeername())
+        return None
+
+    def forget_offers(self) -> None:
+        self._offers.cache_clear()
+
+    def _target(self, node_id: int) -> _Target | None:
+        """What a new client is connected with; None for a node that is refused."""
+        if node_id == BOOTSTRAP:
+            server = self._servers[0]
+            return self._nodes.bootstrap(server), server.host
+        endpoint = self._nodes.dial_target(node_id)
+        return None if endpoint is None else (endpoint, self._nodes.advertised[node_id].host)
+
+    def _dial_loopback(self, target: _Target) -> socket.socket | None:
+        return dial_loopback(target[0]) if self._upstream.plain else None
+
+    async def _open_spare(self, target: _Target) -> None:
+        with suppress(UnreachableError, TimeoutError):
+            async with asyncio.timeout(self._limit):
+                self._spares[target] = await self._upstream.connect(*target), monotonic()
+
+
+def _is_open(connection: socket.socket) -> bool:
+    """Whether the broker has not closed the connection; it sends nothing before a request."""
+    try:
+        connection.recv(1)
+    except WOULD_BLOCK:
+        return True
+    except OSError:
+        pass
+    return False
