@@ -36,21 +36,25 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
         ConfigError: it is not a compose file, or a setting depends on a variable without a default.
     """
 
+    services = _services(text, source)
+    publishing = {name for name, service in services.items() if _published(service) != ()}
+
     def read(named: tuple[str, dict[str, Any]]) -> BrokerFile:
         name, service = named
         settings = tuple(_settings(service, f"service `{name}`", source))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
-        # In the host's own network nothing is published.
-        ports = None if service.get("network_mode") == "host" else tuple(_ports(service))
+        ports = _published(service)
         return BrokerFile(
             f"{source} {name}",
             filled,
             None if ports is None else tuple((inside, outside) for inside, outside, _ in ports),
             tuple(address for _, _, address in ports or ()),
             tuple(map(str, _listed(service, "profiles"))),
+            (name, *_names(service)),
+            bool(publishing - {name}),
         )
 
-    files = read_all(read, _services(text, source).items())
+    files = read_all(read, services.items())
     return tuple(each for each in files if each.settings)
 
 
@@ -131,6 +135,21 @@ def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, s
 def _listed(service: dict[str, Any], name: str) -> list[Any]:
     value = service.get(name)
     return value if isinstance(value, list) else []
+
+
+def _names(service: dict[str, Any]) -> Iterator[str]:
+    """What the service is called in Docker's networks, and its fixed addresses there."""
+    yield from (str(service[name]) for name in ("hostname", "container_name") if name in service)
+    networks = service.get("networks")
+    for network in networks.values() if isinstance(networks, dict) else ():
+        if isinstance(network, dict):
+            yield from map(str, _listed(network, "aliases"))
+            yield from (str(network[name]) for name in ("ipv4_address", "ipv6_address") if name in network)
+
+
+def _published(service: dict[str, Any]) -> tuple[tuple[int, int, str], ...] | None:
+    """As `_ports`; None in the host's own network, where nothing is published."""
+    return None if service.get("network_mode") == "host" else tuple(_ports(service))
 
 
 def _ports(service: dict[str, Any]) -> Iterator[tuple[int, int, str]]:

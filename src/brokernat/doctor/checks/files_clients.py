@@ -11,7 +11,7 @@ from brokernat.doctor.broker_files.listeners import (
     all_listeners,
     serving,
 )
-from brokernat.doctor.checks.places import dialled_nodes
+from brokernat.doctor.checks.places import dialled_nodes, probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
@@ -210,17 +210,30 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
             # A port of a host is published once.
             taken = any(_publishes(each, listener.port) for each in serving(evidence))
             yield error(broker.name, message, seen, broker=(instead,) if taken else (fix, f"or {instead}"))
+        elif not published and not broker.file.beside and listener.host not in broker.file.names:
+            message = f"{advertised} is not published, nor is any port of this file"
+            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 def _publishes(broker: BrokerListeners, port: int) -> bool:
     return any(outside == port for _, outside in broker.file.published or ())
 
 
+def _failures_at(evidence: Evidence, port: int) -> list[Failure]:
+    """The failures of clients at endpoints with this port: refused, or closed by Docker's own proxy."""
+    return [
+        each.failure
+        for each in probed_endpoints(evidence)
+        if each.failure is not None and each.failure.stage in ("connect", "versions") and each.probe.port == str(port)
+        if not any(attempt.outcome == "timeout" for attempt in each.probe.attempts)
+    ]
+
+
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Another address of 127.0.0.0/8 is nobody's default, but somebody's intention."""
 
 
-@check("BN832", Need.FILES)
+@check("BN832", Need.FILES, explains=("BN103", "BN302", "BN310"))
 def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     """A listener for clients elsewhere is bound to a loopback address.
 
@@ -229,7 +242,7 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     broker advertises another host.
     Why: the system accepts connections at this address from its own machine only. In a container that is the container:
     a published port leads to its other address, and is refused. A gateway on the same machine could forward, so
-    elsewhere it is a warning.
+    elsewhere it is a warning, unless clients fail at this port.
     Remedy: bind every address (`NAME://0.0.0.0:PORT`), and advertise the name that clients dial.
     """
     for broker in serving(evidence):
@@ -240,12 +253,16 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
             elsewhere = advertised is not None and bool(advertised.host) and not is_loopback(advertised.host)
             if bound.host.lower() in _LOOPBACK and (elsewhere or outside is not None):
                 fix = f"bind every address: `{bound.name}://0.0.0.0:{bound.port}`"
+                failures = _failures_at(evidence, outside or bound.port)
                 if published is not None:
                     leads = "" if outside is None else f", so the published port {outside} leads nowhere"
-                    yield error(broker.name, f"{bound} is bound to the container's own loopback{leads}", broker=fix)
+                    message = f"{bound} is bound to the container's own loopback{leads}"
+                    yield error(broker.name, message, broker=fix, explains=failures)
                 else:
                     message = f"{bound} is bound to loopback, and clients are told {advertised}"
-                    yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+                    severity = Severity.ERROR if failures else Severity.WARNING
+                    likely = Confidence.PROVEN if failures else Confidence.LIKELY
+                    yield finding(severity, broker.name, message, broker=fix, confidence=likely, explains=failures)
             elif elsewhere and outside is not None and all(map(is_loopback, _addresses(broker, outside))):
                 message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
                 fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'

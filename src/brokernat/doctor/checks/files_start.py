@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.doctor.broker_files.listeners import (
@@ -133,7 +134,14 @@ def no_protocol(evidence: Evidence) -> Iterator[CheckFinding]:
         names = [each.name for each in (*broker.listeners, *(broker.advertised_setting or ()))]
         # A node without the controller role dials the controllers' listener and does not bind it.
         names += [name.upper() for name in broker.controllers if broker.is_kraft]
-        missing = [name for name in dict.fromkeys(names) if name not in broker.protocols]
+        misspelled = _misspelled(broker)
+        pairs = {**misspelled, **{bound: advertised for advertised, bound in misspelled.items()}}
+        missing = [
+            name
+            for name in dict.fromkeys(names)
+            # A misspelled name has the protocol of the right one: BN815.
+            if name not in broker.protocols and pairs.get(name) not in broker.protocols
+        ]
         if missing:
             given = broker.settings.get(_PROTOCOL_MAP)
             seen = (f"{_PROTOCOL_MAP}={given}",) if given is not None else (f"{_PROTOCOL_MAP} is not set",)
@@ -155,7 +163,16 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         if broker.bound_port(each.name) is None:
             message = f"{each} is advertised, but no listener {each.name} is bound"
             fix = f"add {each.name}://:{each.port} to `listeners`, or remove it from `advertised.listeners`"
+            if typo := _misspelled(broker).get(each.name):
+                fix = f"`listeners` has {typo}, which is not advertised: give both the same name"
             yield error(broker.name, message, (f"listeners: {', '.join(map(str, broker.listeners))}",), broker=fix)
+
+
+def _misspelled(broker: BrokerListeners) -> dict[str, str]:
+    """The advertised names that no listener has, each with a listener of nearly that name that is not advertised."""
+    bound, advertised = {each.name for each in broker.of_clients()}, {each.name for each in broker.advertised}
+    alike = {name: get_close_matches(name, bound - advertised, n=1, cutoff=0.75) for name in advertised - bound}
+    return {name: found[0] for name, found in alike.items() if found}
 
 
 @check("BN830", Need.FILES)

@@ -97,7 +97,7 @@ def hung(evidence: Evidence) -> Iterator[CheckFinding]:
 def closed(evidence: Evidence) -> Iterator[CheckFinding]:
     """Connections are closed at the first request.
 
-    Cause: Something on the path closes connections to {subjects}{reason}.
+    Cause: Connections to {subjects} are closed, there or on the path, before Kafka answers{reason}.
     What: TCP connections are accepted and then closed or reset before the first byte of an answer, in all tries.
     Why: a gateway or load balancer accepts connections for a broker that is down or unreachable from it; a middlebox
     blocks Kafka; or the listener expects TLS.
@@ -108,12 +108,14 @@ def closed(evidence: Evidence) -> Iterator[CheckFinding]:
         if stage == "sasl" or (stage == "metadata" and probed.probe.may_require_login):
             # Kafka closes the connection after a failed login: BN404.
             continue
-        fix = [
+        gateway = (
             f"if a gateway or a load balancer listens there: check that {_the_node(probed, ended)} runs, that the "
             "gateway reaches it, that it allows enough connections, and that it neither sends nor expects a PROXY "
-            "protocol header, which Kafka does not know",
-            "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`",
-        ]
+            "protocol header, which Kafka does not know"
+        )
+        itself = "if the broker itself listens there: its log has the reason, for example `max.connections.per.ip`"
+        at_broker = probed.path is not None and not probed.is_behind_gateway
+        fix = [itself, gateway] if at_broker else [gateway, itself]
         if stage == "tls" and (by_name := probed.chosen_by_name):
             fix = [by_name]
         elif probed.others_past(stage):

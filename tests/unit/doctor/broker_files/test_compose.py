@@ -54,6 +54,21 @@ services:
     assert broker.profiles == ("dev",)
 
 
+def test_names_in_docker_and_other_services_that_publish() -> None:
+    text = """
+services:
+  k:
+    hostname: kafka.acme.example
+    container_name: k-1
+    networks: {backend: {aliases: [broker.acme.example], ipv4_address: 172.28.0.9}, other: }
+    environment: {KAFKA_NODE_ID: 1}
+  l: {networks: [backend], ports: ["9092:9092"], environment: {KAFKA_NODE_ID: 2}}
+"""
+    first, second = parse_compose(text, "c")
+    assert first.names == ("k", "kafka.acme.example", "k-1", "broker.acme.example", "172.28.0.9")
+    assert (second.names, first.beside, second.beside) == (("l",), True, False)
+
+
 def test_list_form_keeps_what_is_given_twice() -> None:
     text = "services: {k: {environment: [KAFKA_CFG_LISTENERS=A://:1, KAFKA_CFG_LISTENERS=B://:2, OTHER, KAFKA_X=1]}}"
     (broker,) = parse_compose(text, "c")

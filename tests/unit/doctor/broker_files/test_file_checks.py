@@ -1,5 +1,7 @@
 """Each fault of a file gives its own finding, and files that are right give none."""
 
+from typing import Literal
+
 import pytest
 from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
@@ -149,7 +151,21 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         ),
         (composed(kraft(advertised_listeners="PLAINTEXT://localhost:29092"), (9093, 9093)), None, {"BN825", "BN827"}),
         (composed(kraft(advertised_listeners="PLAINTEXT://a.example:9092"), (9093, 9092)), "BN827", {"BN827"}),
-        (composed(KRAFT), None, set()),
+        (composed(KRAFT), None, {"BN827"}),
+        (composed(kraft(advertised_listeners="PLAINTEXT://kafka:9092")), None, {"BN824"}),
+        (
+            # One misspelled name: its protocol is that of the right one.
+            files(
+                kraft(
+                    listeners="EXTERNL://:9092,CONTROLLER://:9093",
+                    advertised_listeners="EXTERNAL://a.example:9092",
+                    inter_broker_listener_name="EXTERNAL",
+                    listener_security_protocol_map="EXTERNAL:SSL,CONTROLLER:SSL",
+                )
+            ),
+            "BN815",
+            {"BN815", "BN816"},
+        ),
         (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),
         (files(kraft(advertised_host_name="a.example")), None, {"BN829"}),
         (files(kraft(advertised_listeners="PLAINTEXT://a.example:0")), None, {"BN830"}),
@@ -196,6 +212,23 @@ def test_who_reaches_a_listener_that_is_bound_to_loopback(
     assert all("PLAINTEXT://0.0.0.0:9092" in " ".join(each.remedy.broker) for each in told)
 
 
+@pytest.mark.parametrize("published", [((9093, 29093),), None])
+def test_a_listener_bound_to_loopback_is_the_cause_where_clients_are_refused(
+    published: tuple[tuple[int, int], ...] | None,
+) -> None:
+    port = 29093 if published else 9093
+    text = kraft(listeners="PLAINTEXT://localhost:9093,CONTROLLER://:1")
+    only = (file(text, "c.yml kafka", published),)
+
+    def causes(outcome: Literal["refused", "timeout"], port: int) -> list[str]:
+        at = probed(f"10.9.0.9:{port}", "10.9.0.9", ("10.9.0.9",), attempts=(Attempt("10.9.0.9", outcome),))
+        return [each.code for each in diagnose(replace(LIVE, bootstraps=(at,), files=only)).causes]
+
+    assert causes("refused", port) == ["BN832"]
+    others = ["BN832", "BN103"] if published else ["BN103"]
+    assert causes("refused", 9999) == causes("timeout", port) == others
+
+
 @pytest.mark.parametrize(
     ("advertised", "addresses", "codes"),
     [
@@ -234,6 +267,23 @@ def test_one_port_of_the_host_leads_to_one_service(
     ]
     found = diagnose(Evidence.without_network("files", files=tuple(services)))
     assert (found.cause.code if found.cause else None) == ("BN833" if together else None)
+
+
+def test_nothing_of_a_compose_file_is_published() -> None:
+    """Unless Docker's own networks know the name, or another service may lead there."""
+
+    def codes(**about: object) -> set[str]:
+        only = replace(file(KRAFT, "c.yml kafka", ()), **about)
+        return {finding.code for finding in diagnose(replace(files(KRAFT), files=(only,))).findings}
+
+    assert codes() == {"BN827"}
+    assert codes(names=("kafka", "kafka-1.example")) == codes(beside=True) == codes(published=None) == set()
+
+
+def test_a_misspelled_name_is_shown_with_the_right_one() -> None:
+    text = kraft(listeners="EXTERNL://:9092,CONTROLLER://:9093", advertised_listeners="EXTERNAL://a.example:9092")
+    fixes = [fix for each in diagnose(files(text)).findings if each.code == "BN815" for fix in each.remedy.broker]
+    assert fixes == ["`listeners` has EXTERNL, which is not advertised: give both the same name"]
 
 
 def test_a_right_file_is_worth_no_warning() -> None:

@@ -96,7 +96,7 @@ def unreachable_says(reporter: str) -> EndpointProbe:
         (at_third(versions=ApiVersions("controller")), "BN105", "node 3 at"),
         (at_third(versions=ApiVersions("silent")), "BN309", "does not answer"),
         (at_third(versions=HELLO, metadata=ClusterMetadata("stalled", received=700)), "BN309", "700 bytes"),
-        (at_third(versions=ApiVersions("closed")), "BN310", "closes connections"),
+        (at_third(versions=ApiVersions("closed")), "BN310", "are closed, there or on the path"),
         (at_third(versions=ApiVersions("reset")), "BN310", "reset"),
         (at_third(versions=ApiVersions("cut", received=8)), "BN311", "after 8 bytes"),
         (at_third(versions=HELLO, metadata=ClusterMetadata("cut", received=500)), "BN311", "after 500 bytes"),
