@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from brokernat.address.host import bracketed
 from brokernat.doctor.broker_files.listeners import (
     BrokerListeners,
     ListenerOfBroker,
@@ -136,23 +137,30 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """A file advertises a loopback address.
 
-    Cause: The inter-broker listener advertises a loopback address, so brokers dial themselves: {subjects}.
+    Cause: Listeners advertise a loopback address, which leads clients and brokers elsewhere to themselves: {subjects}.
     What: a broker's file advertises localhost, 127.x or ::1.
     Why: a client that receives it dials its own machine. This works only on the broker's machine, or on a Docker host
-    that publishes the port; if the broker has no other listener, the finding is a warning. As the inter-broker listener
-    it cannot connect two machines or two containers.
+    that publishes the port; if the broker has no other listener, the finding is a warning. It is an error if other
+    brokers advertise another host for this listener. As the inter-broker listener it cannot connect two machines or two
+    containers.
     Remedy: add a second listener that advertises a name for clients elsewhere.
     """
-    several = len(serving(evidence)) > 1
+    several, names = len(serving(evidence)) > 1, _by_name(evidence)
     for broker, each in advertised_listeners(evidence):
         if not is_loopback(each.host):
             continue
+        others = [other for _, other in names[each.name] if other.host and not is_loopback(other.host)]
         alone = f"{each} is only for clients on the broker's machine"
         if each.name == broker.inter_broker and several:
-            severity = Severity.WARNING if broker.file.published is None else Severity.ERROR
+            # Brokers of one machine may all advertise it.
+            severity = Severity.WARNING if broker.file.published is None and not others else Severity.ERROR
             message = f"{each} is the inter-broker listener: each other broker would dial itself"
             fix = f"advertise {each.name} with a name that the other brokers resolve"
             yield finding(severity, broker.name, message, broker=fix)
+        elif others:
+            message = f"{each} is only for its own machine, and other brokers advertise {others[0]}: clients there fail"
+            fix = f"advertise {each.name}://HOST:{each.port} with a host that clients dial, as {others[0]} has"
+            yield error(broker.name, message, broker=fix)
         elif all(is_loopback(other.host) for other in broker.advertised):
             fix = "add a listener that advertises a name that clients elsewhere can dial"
             yield warning(broker.name, alone, broker=fix)
@@ -185,7 +193,7 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     What: a compose file does not publish the port that the broker advertises, or publishes it for another listener.
     Why: clients outside of Docker dial the host's port. If it is not published, nothing listens there; if it leads to
     another listener, clients receive the endpoints of that listener. It is an error if clients can connect at another
-    published port, because they fail at the advertised one.
+    published port, because they fail at the advertised one; a host that may be a gateway's gives a warning.
     Remedy: publish the advertised port for the port that the listener is bound to: `ADVERTISED:BOUND`.
     """
     for broker, listener in advertised_listeners(evidence):
@@ -199,20 +207,31 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         if leads_to and bound not in leads_to:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
             yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
-        elif not leads_to and is_loopback(listener.host):
-            # The name of another machine may be a gateway, which has its own ports.
-            outside = next((outside for inside, outside in published if inside == bound), None)
-            if outside is None:
-                yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
-                continue
+        elif not leads_to and (outside := dict(published).get(bound)) is not None:
             message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
-            instead = f"advertise {listener.host}:{outside}, which leads to this listener"
+            instead = f"advertise {bracketed(listener.host)}:{outside}, which leads to this listener"
             # A port of a host is published once.
             taken = any(_publishes(each, listener.port) for each in serving(evidence))
-            yield error(broker.name, message, seen, broker=(instead,) if taken else (fix, f"or {instead}"))
+            fixes = (instead,) if taken else (fix, f"or {instead}")
+            if is_loopback(listener.host) or _of_docker_host(evidence, listener.host):
+                yield error(broker.name, message, seen, broker=fixes)
+            else:
+                forwarded = f"{advertised} is published as {outside}: clients fail unless a gateway forwards the port"
+                yield warning(broker.name, forwarded, seen, broker=fixes, confidence=Confidence.LIKELY)
+        elif not leads_to and is_loopback(listener.host):
+            yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
         elif not published and not broker.file.beside and listener.host not in broker.file.names:
             message = f"{advertised} is not published, nor is any port of this file"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _of_docker_host(evidence: Evidence, host: str) -> bool:
+    """Whether a listener that advertises this host is published at the port that it advertises."""
+    return any(
+        (broker.bound_port(each.name), each.port) in (broker.file.published or ())
+        for broker, each in advertised_listeners(evidence)
+        if each.host.lower() == host.lower()
+    )
 
 
 def _publishes(broker: BrokerListeners, port: int) -> bool:

@@ -269,6 +269,34 @@ def test_one_port_of_the_host_leads_to_one_service(
     assert (found.cause.code if found.cause else None) == ("BN833" if together else None)
 
 
+@pytest.mark.parametrize(
+    ("advertised", "published", "beside_it", "severity"),
+    [
+        ("data.example:9092", 9192, None, Severity.WARNING),
+        ("data.example:9192", 9192, None, None),
+        ("data.example:9092", 9192, ("data.example:9292", 9292), Severity.ERROR),
+        ("data.example:9092", 9192, ("other.example:9292", 9292), Severity.WARNING),
+        ("localhost:9092", 9192, None, Severity.ERROR),
+    ],
+)
+def test_a_port_that_is_published_as_another_one(
+    advertised: str, published: int, beside_it: tuple[str, int] | None, severity: Severity | None
+) -> None:
+    """The name of a host may be a gateway's, unless another listener shows that it is the Docker host's."""
+    told = [(advertised, published), *([beside_it] if beside_it else ())]
+    made = [
+        file(kraft(node_id=str(number), advertised_listeners=f"PLAINTEXT://{end}"), f"c.yml k{number}", ((9092, port),))
+        for number, (end, port) in enumerate(told, 1)
+    ]
+    found = diagnose(replace(files(KRAFT), files=tuple(made))).findings
+    assert [each.severity for each in found if each.code == "BN827"] == ([] if severity is None else [severity])
+
+
+def test_loopback_is_wrong_where_other_brokers_advertise_another_host() -> None:
+    found = diagnose(files(*brokers(1, 2), kraft(node_id="3", advertised_listeners="PLAINTEXT://localhost:9092")))
+    assert [each.code for each in found.causes] == ["BN825"]
+
+
 def test_nothing_of_a_compose_file_is_published() -> None:
     """Unless Docker's own networks know the name, or another service may lead there."""
 
