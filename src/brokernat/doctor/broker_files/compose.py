@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from brokernat.config.document import parser
-from brokernat.doctor.broker_files.listeners import LISTENER_SETTINGS
+from brokernat.doctor.broker_files.listeners import setting_like
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding, Location, read_all
 
@@ -78,7 +78,7 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
 def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
     for variable, value in _environment(service.get("environment")):
         setting = _setting_of(variable)
-        if setting not in LISTENER_SETTINGS:
+        if setting is None or not setting_like(setting):
             continue
         text = _interpolated(value)
         if text is None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
 from brokernat.address.host import bracketed
@@ -44,6 +45,13 @@ LISTENER_SETTINGS = frozenset(
         "broker.id",
         *FORMER_SETTINGS,
     }
+)
+# Shorter names are near to names of other settings.
+_LONG_NAMES = (
+    "listeners",
+    "advertised.listeners",
+    "listener.security.protocol.map",
+    "inter.broker.listener.name",
 )
 ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
@@ -156,7 +164,14 @@ def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ..
         ConfigError: Java cannot read the file.
     """
     settings = parse_properties(text, source)
-    return tuple((each.name, each.value.strip()) for each in settings if each.name in LISTENER_SETTINGS)
+    return tuple((each.name, each.value.strip()) for each in settings if setting_like(each.name))
+
+
+def setting_like(name: str) -> str | None:
+    """The setting about listeners that has this name, or of which it is a typo."""
+    if name in LISTENER_SETTINGS:
+        return name
+    return next(iter(get_close_matches(name, _LONG_NAMES, n=1, cutoff=0.93)), None)
 
 
 def broker_listeners(file: BrokerFile) -> BrokerListeners:

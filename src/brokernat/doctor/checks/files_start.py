@@ -10,16 +10,15 @@ from brokernat.doctor.broker_files.listeners import (
     DEFAULT_LISTENERS,
     FORMER_SETTINGS,
     BrokerListeners,
-    Listener,
     advertised_listeners,
     all_listeners,
     former_settings,
     serving,
+    setting_like,
 )
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity
-from brokernat.doctor.host_kinds import address
 
 _PROTOCOL_MAP = "listener.security.protocol.map"
 _CONTROLLERS = "controller.listener.names"
@@ -94,29 +93,19 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     yield error(broker.name, message, found, broker="give each listener its own name")
 
 
-@check("BN813", Need.FILES)
-def port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Two listeners are bound to one port.
+@check("BN834", Need.FILES, explains=("BN818",))
+def setting_misspelled(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A setting's name is misspelled.
 
-    Cause: Two listeners are bound to one port, so the broker does not start with this file: {subjects}.
-    What: two listeners of one broker are bound to the same port.
-    Why: only the port shows the broker which listener a client connected to. Kafka refuses to start, even if the
-    addresses differ; from Kafka 3.6 on, one IPv4 and one IPv6 address may share a port (KIP-797).
-    Remedy: give each listener its own port.
+    Cause: Settings about listeners have names that Kafka does not know, so it ignores them: {subjects}.
+    What: a broker's file has a setting whose name is nearly that of a setting about listeners.
+    Why: Kafka ignores a setting that it does not know, and uses the default of the one that was meant.
+    Remedy: correct the name.
     """
     for broker in all_listeners(evidence):
-        for port in dict.fromkeys(each.port for each in broker.listeners if each.port):
-            found = [each for each in broker.listeners if each.port == port]
-            # BN812 reports two listeners of one name.
-            if len({each.name for each in found}) > 1:
-                versions = [place.version for each in found if (place := address(each.host)) is not None]
-                severity, releases = Severity.ERROR, "Kafka"
-                if len(found) == 2 and sorted(versions) == [4, 6]:
-                    severity, releases = Severity.INFO, "Kafka before 3.6"
-                names = [each.name for each in found]
-                message = f"{' and '.join(names)} are bound to one port, {port}: {releases} refuses to start"
-                fix = f"bind {' and '.join(names[1:])} to another port"
-                yield finding(severity, broker.name, message, tuple(map(str, found)), broker=fix)
+        for name in broker.settings:
+            if (meant := setting_like(name)) and name != meant:
+                yield error(broker.name, f"`{name}` is ignored", broker=f"write `{meant}` for `{name}`")
 
 
 @check("BN814", Need.FILES)
@@ -173,56 +162,6 @@ def _misspelled(broker: BrokerListeners) -> dict[str, str]:
     bound, advertised = {each.name for each in broker.of_clients()}, {each.name for each in broker.advertised}
     alike = {name: get_close_matches(name, bound - advertised, n=1, cutoff=0.75) for name in advertised - bound}
     return {name: found[0] for name, found in alike.items() if found}
-
-
-@check("BN830", Need.FILES)
-def port_zero_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A broker's file advertises port 0.
-
-    Cause: Files advertise port 0, so brokers advertise the port that they bind: {subjects}.
-    What: `advertised.listeners` has port 0.
-    Why: the broker starts and advertises the port that the listener is bound to. Behind a NAT, a load balancer or a
-    published port, clients dial another port. If the listener is bound to port 0 too, the port changes with each start.
-    Remedy: advertise the port that clients dial.
-    """
-    for broker in serving(evidence):
-        for each in broker.advertised_setting or ():
-            port = broker.bound_port(each.name)
-            if each.port == 0 and port is not None:
-                received = f"{port}, the bound port" if port else "another port after each start"
-                fix = f"advertise {each.name}://{each.host}:PORT with the port that clients dial"
-                yield warning(broker.name, f"{each} has port 0: clients receive {received}", broker=fix)
-
-
-@check("BN831", Need.FILES)
-def port_of_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """A listener advertises another listener's port.
-
-    Cause: Listeners advertise the port of another listener, so clients reach that one: {subjects}.
-    What: a listener advertises an endpoint that belongs to another listener of the same broker.
-    Why: only the port decides which listener a client reaches. If the protocols differ, the client cannot connect; if
-    they are the same, it receives the other listener's endpoints from then on. A gateway may exchange ports, so the
-    check also compares the host: the other listener must be bound to it or advertise it.
-    Remedy: advertise the port that the listener is bound to, or the port that a gateway forwards to it.
-    """
-    for broker, each in advertised_listeners(evidence):
-        other = next((other for other in broker.at_port_of(each) if _has_host(broker, other, each)), None)
-        if other is not None:
-            differ = broker.protocols.get(each.name) != broker.protocols.get(other.name)
-            message = f"{each} is advertised, but {other.name} is bound to that port"
-            seen = (f"listeners: {', '.join(map(str, broker.listeners))}",)
-            fix = f"advertise {each.name}://{each.host}:{broker.bound_port(each.name)}"
-            yield finding(Severity.ERROR if differ else Severity.WARNING, broker.name, message, seen, broker=fix)
-
-
-def _has_host(broker: BrokerListeners, bound: Listener, advertised: Listener) -> bool:
-    """Whether a listener is bound to the advertised host, or advertises it with its own port or that of the other."""
-    host = advertised.host.lower()
-    if not host or bound.host.lower() == host:
-        return bool(host)
-    own = next((each for each in broker.advertised if each.name == bound.name), None)
-    ports = (broker.bound_port(advertised.name), bound.port)
-    return own is not None and own.host.lower() == host and own.port in ports
 
 
 @check("BN817", Need.FILES)

@@ -166,6 +166,11 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
             "BN815",
             {"BN815", "BN816"},
         ),
+        (
+            files(kraft(advertised_listeners="") + "\nadvertised.listener=X"),
+            "BN834",
+            {"BN834", "BN818"},
+        ),
         (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),
         (files(kraft(advertised_host_name="a.example")), None, {"BN829"}),
         (files(kraft(advertised_listeners="PLAINTEXT://a.example:0")), None, {"BN830"}),
