@@ -18,7 +18,7 @@ from brokernat.doctor.host_kinds import address, is_loopback
 from brokernat.text import listed
 
 
-@check("BN601", Need.METADATA, explains=("BN603", "BN607", "BN611"))
+@check("BN601", Need.METADATA, explains=("BN305", "BN308", "BN603", "BN607", "BN611"))
 def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """Another node answers.
 
@@ -49,7 +49,21 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         lines = (f"{path.broker.endpoint} = {right}",) if right else proven_line(evidence, path)
         message = f"node {identity.node_id} answers at {probed.probe.endpoint}, {probed.node} is expected"
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
-        yield error(probed, message, seen, remedy=_corrected(probed, identity, lines), confidence=_sureness(identity))
+        remedy, others = _corrected(probed, identity, lines), _under_one_rule(probed)
+        if others:
+            of_rule = f"correct the rule `{path.rule}`: it leads {probed.node} to node {identity.node_id}"
+            remedy = Remedy((f"{of_rule}, and {nodes_of(others)} to nothing that is right",), rules=lines)
+        failures = [probed.failure, *(each.failure for each in others)]
+        yield error(probed, message, seen, remedy=remedy, explains=failures, confidence=_sureness(identity))
+
+
+def _under_one_rule(probed: DialledNode) -> list[DialledNode]:
+    """The other nodes of a rule that leads none of its nodes to the right one: the rule itself is wrong."""
+    nodes = [each for each in dialled_nodes(probed.evidence) if each.path.rule and each.path.rule == probed.path.rule]
+    one_end = len({each.probe.endpoint for each in nodes}) < len(nodes)
+    if one_end or any(each.failure is None for each in nodes):
+        return []
+    return [each for each in nodes if each.node != probed.node]
 
 
 def _corrected(probed: DialledNode, met: Identity, lines: tuple[str, ...]) -> Remedy:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from tests.support.endpoint_probes import replace
+from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.conftest import BROKERS, GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
 from brokernat.doctor.diagnosis import Diagnosis, diagnose
-from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence, Identity, Login, TlsHandshake
+from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence, Identity, Login, TlsHandshake
 from brokernat.doctor.finding import Confidence, Severity
 
 HEALTHY = mapped({1: 1, 2: 2, 3: 3})
@@ -204,6 +204,27 @@ def test_a_rule_that_leads_all_nodes_to_one_is_to_be_several() -> None:
     found = diagnose(by_rules((rule,) * 3, dict.fromkeys((1, 2, 3), (1, GATEWAY[1]))))
     several = (f"`{rule}` leads 3 nodes to one endpoint: write one rule for each node instead",)
     assert {each.remedy.client for each in found.findings if each.code == "BN601"} == {several}
+
+
+def test_a_rule_that_leads_no_node_to_the_right_end_is_the_only_cause() -> None:
+    rule = "192.168.1.0/24=172.10.1.0/24"
+    leads = {1: (3, "172.10.1.19:9092"), 2: (2, "172.10.1.20:9092"), 3: (3, "172.10.1.21:9092")}
+    evidence = by_rules((rule,) * 3, leads)
+    first, *others = evidence.paths
+    attempts = (Attempt("172.10.1.20", "timeout"), Attempt("172.10.1.21", "refused"))
+    away = [
+        replace(path, probe=probed(f"{each.address}:9092", each.address, (each.address,), attempts=(each,)))
+        for path, each in zip(others, attempts, strict=True)
+    ]
+    found = diagnose(replace(evidence, paths=(first, *away)))
+    assert [each.code for each in found.causes] == ["BN601"]
+    (wrong,) = (each for each in found.findings if each.code == "BN601")
+    assert wrong.remedy.client == (
+        f"correct the rule `{rule}`: it leads node 1 to node 3, and node 2, node 3 to nothing that is right",
+    )
+    right = replace(evidence.paths[2], probe=reached(3, "172.10.1.21:9092"))
+    partly = diagnose(replace(evidence, paths=(first, away[0], right)))
+    assert {each.code for each in partly.causes} > {"BN601"}
 
 
 def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward() -> None:
