@@ -108,6 +108,29 @@ def _by_name(evidence: Evidence) -> dict[str, list[ListenerOfBroker]]:
     return found
 
 
+@check("BN835", Need.FILES)
+def port_unlike_others(evidence: Evidence) -> Iterator[CheckFinding]:
+    """One broker's file advertises another port than the others.
+
+    Cause: One broker's file advertises another port than the others: {subjects}.
+    What: all brokers bind one port for a listener, all others advertise it on hosts of their own, and one advertises
+    another port.
+    Why: this may be a typo. Each host may also have a forward with a port of its own, so it is a warning.
+    Remedy: advertise the port of the others.
+    """
+    for name, advertised in _by_name(evidence).items():
+        ports = [listener.port for _, listener in advertised]
+        hosts = {listener.host.lower() for _, listener in advertised}
+        for broker, listener in advertised:
+            others = {port for port in ports if port != listener.port}
+            alone = ports.count(listener.port) == 1 and len(others) == 1 and len(hosts) == len(ports)
+            bound = {each.bound_port(name) for each, _ in advertised}
+            if alone and bound == others and broker.file.published is None:
+                message = f"{listener} is advertised, and the other brokers advertise and bind port {others.pop()}"
+                fix = f"correct the port of {listener} in `advertised.listeners`, unless a forward leads there"
+                yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
 @check("BN824", Need.FILES)
 def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """A file advertises a name that only its own network knows.
@@ -203,6 +226,8 @@ def file_and_reality(evidence: Evidence) -> Iterator[CheckFinding]:
         differences = tuple(dict.fromkeys(_differences(broker, probes, seen)))
         if differences:
             fix = "a broker reads its file at its start: restart it, or correct the file"
+            if broker.file.names:
+                fix = "a container keeps its environment: `docker compose up -d` replaces it; or correct the file"
             failures = [*_at_old_endpoints(broker, evidence)]
             message = "the file and the running cluster differ"
             if failures:

@@ -158,9 +158,12 @@ def advertised_without_listener(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _misspelled(broker: BrokerListeners) -> dict[str, str]:
-    """The advertised names that no listener has, each with a listener of nearly that name that is not advertised."""
-    bound, advertised = {each.name for each in broker.of_clients()}, {each.name for each in broker.advertised}
-    alike = {name: get_close_matches(name, bound - advertised, n=1, cutoff=0.75) for name in advertised - bound}
+    """The advertised names that no listener has, each with the listener that is not advertised and probably meant."""
+    bound = {each.name for each in broker.of_clients()} - {each.name for each in broker.advertised}
+    advertised = {each.name for each in broker.advertised} - {each.name for each in broker.of_clients()}
+    if len(bound) == len(advertised) == 1:
+        return dict(zip(advertised, bound, strict=True))
+    alike = {name: get_close_matches(name, bound, n=1, cutoff=0.75) for name in advertised}
     return {name: found[0] for name, found in alike.items() if found}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, stale_record
@@ -18,7 +19,7 @@ from brokernat.doctor.host_kinds import address, is_loopback
 from brokernat.text import listed
 
 
-@check("BN601", Need.METADATA, explains=("BN305", "BN308", "BN603", "BN607", "BN611"))
+@check("BN601", Need.METADATA, explains=("BN302", "BN305", "BN308", "BN603", "BN607", "BN611"))
 def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     """Another node answers.
 
@@ -53,8 +54,17 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         if others:
             of_rule = f"correct the rule `{path.rule}`: it leads {probed.node} to node {identity.node_id}"
             remedy = Remedy((f"{of_rule}, and {nodes_of(others)} to nothing that is right",), rules=lines)
-        failures = [probed.failure, *(each.failure for each in others)]
+        # The node that answers here is looked for where its own rule or forward leads.
+        missed = [each for each in nodes if each.path.broker.node_id == identity.node_id and _is_lost(each)]
+        if missed and probed.probe.endpoint not in (each.broker.endpoint for each in evidence.paths):
+            found = tuple(f"{each.path.broker.endpoint} = {probed.probe.endpoint}" for each in missed)
+            remedy = replace(remedy, rules=tuple(dict.fromkeys((*remedy.rules, *found))))
+        failures = [probed.failure, *(each.failure for each in (*others, *missed))]
         yield error(probed, message, seen, remedy=remedy, explains=failures, confidence=_sureness(identity))
+
+
+def _is_lost(probed: DialledNode) -> bool:
+    return probed.failure is not None and probed.failure.stage == "connect"
 
 
 def _under_one_rule(probed: DialledNode) -> list[DialledNode]:

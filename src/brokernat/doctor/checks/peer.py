@@ -236,7 +236,7 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
         if tls.outcome == "client-certificate":
             return "tls", _OWN_CERTIFICATE if tls.showed else _NO_CERTIFICATE
         return ("tls", "the TLS handshake fails") if tls.outcome == "failed" else None
-    if probe.versions is not None and probe.versions.protocol == "TLS":
+    if tls is None and probe.versions is not None and probe.versions.protocol == "TLS":
         return "versions", "TLS is spoken"
     if sasl is not None and sasl.outcome == "mechanism-not-offered":
         offered = ", ".join(sasl.offered)

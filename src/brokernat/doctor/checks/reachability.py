@@ -78,6 +78,8 @@ def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
     if _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the broker, tunnel or forward there"
         return Remedy((start, "if another one is meant, correct the endpoint in `bootstrap_servers`", *remove))
+    if probed.host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        return Remedy((f"write the broker's host in `bootstrap_servers`: servers bind {probed.host}, nobody dials it",))
     opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
     return Remedy((opened, *remove), ("check that the broker or the gateway runs and listens at this port",))
 

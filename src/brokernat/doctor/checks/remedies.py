@@ -133,7 +133,12 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
         if path.probe is not None and path.probe.dns_error:
             if odd := odd_host(evidence, path):
                 return Remedy((*instead, *unmapped), (odd,), rules)
-            # The other names of this listener work, so the record is what is missing.
+            # The other names of this listener work.
+            inside = known_kind(path.broker.host)
+            if inside and [known_kind(each.broker.host) for each in evidence.paths].count(inside) == 1:
+                odd = f"node {path.broker.node_id} alone advertises such a name: {inside[1]}"
+                return Remedy((*instead, *unmapped), (odd,), rules)
+            # Only the record is missing.
             client = (f"add `{path.broker.host}` to {_place_of_names(evidence)}", *unmapped, *instead)
             right = f"check that node {path.broker.node_id} advertises the right name{_near_name(evidence, path)}"
             return Remedy(client, (right,), rules)

@@ -26,13 +26,20 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     """One side speaks TLS, the other does not.
 
     Cause: The client and {subjects} do not agree on TLS{reason}.
-    What: the client is configured without TLS and the port speaks TLS, or the reverse.
+    What: the client is configured without TLS and the port speaks TLS, or the reverse; or a gateway ends TLS and sends
+    plain bytes to a port that expects TLS.
     Why: `security.protocol` or the port belongs to another listener. A plain client may read the TLS alert as a length
     and run out of memory; a broker logs `Invalid receive (size = 369295616)`.
-    Remedy: set the `security.protocol` of this listener, or use the port of the other listener.
+    Remedy: set the `security.protocol` of this listener, or use the port of the other listener; let a gateway pass TLS.
     """
     for probed in probed_endpoints(evidence):
-        tls = probed.probe.tls
+        tls, versions = probed.probe.tls, probed.probe.versions
+        if tls is not None and tls.ok and versions is not None and versions.protocol == "TLS":
+            message = "within the TLS connection TLS answers: a gateway ends TLS there, and its target expects TLS too"
+            fix = "let the gateway pass TLS through (nginx `stream` without `ssl`, HAProxy `mode tcp` without `ssl`)"
+            again = "or let it speak TLS to the broker (nginx `proxy_ssl on`, HAProxy `server … ssl`)"
+            yield error(probed, message, broker=(fix, again))
+            continue
         plain = tls is None and probed.probe.speaks == "tls"
         if plain or (tls is not None and tls.outcome == "not-tls" and not tls.protocol):
             one, other = ("port", "client") if plain else ("client", "port")

@@ -313,10 +313,29 @@ def test_nothing_of_a_compose_file_is_published() -> None:
     assert codes(names=("kafka", "kafka-1.example")) == codes(beside=True) == codes(published=None) == set()
 
 
-def test_a_misspelled_name_is_shown_with_the_right_one() -> None:
-    text = kraft(listeners="EXTERNL://:9092,CONTROLLER://:9093", advertised_listeners="EXTERNAL://a.example:9092")
+@pytest.mark.parametrize(
+    ("ends", "odd"),
+    [
+        (("a:9092", "b:9092", "c:9902"), "c:9902"),
+        (("a:9092", "b:9902"), "b:9902"),
+        (("a:9092", "b:9093", "c:9902"), None),
+        (("gateway:9092", "gateway:9902"), None),
+        (("a:19092", "b:19093"), None),
+        (("a:19092", "b:19092", "c:9092"), None),
+    ],
+)
+def test_an_advertised_port_unlike_the_others(ends: tuple[str, ...], odd: str | None) -> None:
+    made = [kraft(node_id=f"{n}", advertised_listeners=f"PLAINTEXT://{end}") for n, end in enumerate(ends, 1)]
+    found = [each for each in diagnose(files(*made)).findings if each.code == "BN835"]
+    assert [each.message.partition(" ")[0] for each in found] == ([f"PLAINTEXT://{odd}"] if odd else [])
+    assert {each.severity for each in found} <= {Severity.WARNING}
+
+
+@pytest.mark.parametrize("bound", ["EXTERNL", "EXT"])
+def test_a_misspelled_name_is_shown_with_the_right_one(bound: str) -> None:
+    text = kraft(listeners=f"{bound}://:9092,CONTROLLER://:9093", advertised_listeners="EXTERNAL://a.example:9092")
     fixes = [fix for each in diagnose(files(text)).findings if each.code == "BN815" for fix in each.remedy.broker]
-    assert fixes == ["`listeners` has EXTERNL, which is not advertised: give both the same name"]
+    assert fixes == [f"`listeners` has {bound}, which is not advertised: give both the same name"]
 
 
 def test_a_right_file_is_worth_no_warning() -> None:

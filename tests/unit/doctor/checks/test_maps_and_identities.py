@@ -227,6 +227,19 @@ def test_a_rule_that_leads_no_node_to_the_right_end_is_the_only_cause() -> None:
     assert {each.code for each in partly.causes} > {"BN601"}
 
 
+def test_a_node_that_answers_elsewhere_is_behind_no_firewall() -> None:
+    """Rules that are shifted by one: the last one leads to nothing."""
+    ends = ("172.10.1.12", "172.10.1.13", "172.10.1.14")
+    rules = tuple(f"{each.host}={end}" for each, end in zip(BROKERS, ends, strict=True))
+    evidence = by_rules(rules, {n: (n + 1, f"{end}:9092") for n, end in enumerate(ends, 1)})
+    dropped = Attempt("172.10.1.14", "timeout")
+    away = probed("172.10.1.14:9092", dropped.address, (dropped.address,), attempts=(dropped,))
+    found = diagnose(replace(evidence, paths=(*evidence.paths[:2], replace(evidence.paths[2], probe=away))))
+    assert [each.code for each in found.causes] == ["BN601"]
+    rules = tuple(line for each in found.of_cause(found.causes[0]) for line in each.remedy.rules)
+    assert f"{BROKERS[2].endpoint} = 172.10.1.13:9092" in rules
+
+
 def test_a_rule_to_the_endpoint_of_another_is_what_is_wrong_and_not_the_forward() -> None:
     found = diagnose(mapped({1: 1, 2: 1, 3: 3}))
     (wrong,) = (each for each in found.findings if each.code == "BN601")

@@ -227,6 +227,18 @@ def test_a_certificate_that_is_not_trusted_at_one(shown: tuple[tuple[str, str], 
     assert (by_proxy.format(shown[0][1]) in found.causes[0].sentence) == (len(shown) > 1)
 
 
+def test_a_gateway_that_ends_tls_in_front_of_a_port_that_expects_it() -> None:
+    """The peer's alert arrives within the client's own TLS connection."""
+    inner = at_third(tls=TlsHandshake("ok"), versions=ApiVersions("other-protocol", protocol="TLS"))
+    secure = tuple(replace(each, probe=replace(each.probe, tls=TlsHandshake("ok"))) for each in WELL)
+    one = diagnose(replace(HEALTHY, security_protocol="SSL", paths=(*secure[:2], replace(WELL[2], probe=inner))))
+    alone = diagnose(replace(HEALTHY, security_protocol="SSL", bootstraps=(inner,), paths=()))
+    for found in (one, alone):
+        assert causes(found) == ["BN401"]
+        assert "a gateway ends TLS there" in found.causes[0].sentence
+        assert "`proxy_ssl on`" in advice(found)
+
+
 def test_a_listener_without_a_login_among_those_with_one() -> None:
     known = tuple(replace(each, probe=replace(each.probe, sasl=Login("ok"))) for each in WELL)
     plain = at_third(versions=HELLO, sasl=Login("mechanism-not-offered", detail="ILLEGAL_SASL_STATE"))

@@ -549,3 +549,25 @@ def test_a_line_with_127_0_1_1_and_the_name_of_another_machine_is_to_be_removed(
     assert [each.code for each in found.causes] == ["BN306"]
     assert remedy(found, "BN306").client[0].startswith(f"correct or remove the line `{line}` of /etc/hosts")
     assert not any("names this machine" in line for each in found.findings for line in each.remedy.broker)
+
+
+def test_an_address_to_bind_is_no_bootstrap_server() -> None:
+    at = probed("0.0.0.0:9092", "0.0.0.0", ("0.0.0.0",), attempts=(Attempt("0.0.0.0", "refused"),))
+    (finding,) = (
+        each for each in diagnose(replace(DIRECT, bootstraps=(at,), paths=())).findings if each.code == "BN103"
+    )
+    assert finding.remedy.client == (
+        "write the broker's host in `bootstrap_servers`: servers bind 0.0.0.0, nobody dials it",
+    )
+
+
+@pytest.mark.parametrize(("others", "own"), [("10.0.0.{}", True), ("kafka{}", False)])
+def test_a_name_of_docker_among_others_is_what_one_node_advertises(others: str, *, own: bool) -> None:
+    told = [Advertised(n, others.format(n), 9092) for n in (1, 2)]
+    ends = [replace(reached(each.node_id, f"10.0.0.{each.node_id}:9092"), endpoint=each.endpoint) for each in told]
+    right = [BrokerPath(each, end) for each, end in zip(told, ends, strict=True)]
+    odd = Advertised(3, "broker", 9092)
+    lost = BrokerPath(odd, probed(odd.endpoint, odd.host, (), dns_error="Name or service not known"))
+    (found,) = (each for each in diagnose(replace(DIRECT, paths=(*right, lost))).findings if each.code == "BN301")
+    assert any("node 3 alone advertises such a name" in line for line in found.remedy.broker) == own
+    assert any("add `broker` to" in line for line in found.remedy.client) != own
