@@ -25,6 +25,13 @@ LONG: Final = 1500
 """Longer lines are searched in parts, and not cached."""
 
 _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()][0-9AB]|[@-Z\\^_])")
+# What compose, syslog and `--timestamps` write before every line, and with it between an exception and its stack.
+_COLLECTED = re.compile(
+    r"(?:[\w.-]{1,60} {0,40}\| ?)?"
+    r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,80} [\w./-]{1,60}(?:\[\d{1,7}\])?: |\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3,9}Z )"
+    r"(?=\s*(?:at [\w.$/@-]+\(|\.{3} \d+ |Caused by: |Suppressed: |"
+    r"(?:[a-z]\w*\.){2,12}[A-Z][\w$]*(?:Exception|Error)\b))"
+)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}
 # A stack in one line outside of JSON, as Go's `%q` and Python's `repr` write it, or ruby-kafka's list of seed brokers.
@@ -94,6 +101,8 @@ def unwrapped(line: str) -> list[str]:
         line = line.replace("#012", "\n").replace("#011", "\t")
     if "\x1b" in line:
         line = _COLOURS.sub("", line)
+    if (collected := _COLLECTED.match(line)) is not None:
+        line = line[collected.end() :]
     return [_unmarked(part) for part in line.splitlines()] or [line]
 
 

@@ -22,6 +22,10 @@ from brokernat.doctor.explain.log_text import timestamp, unfolded, unwrapped, wi
         (r"Error('a\n\tat b.C.d(C.java:1)\nCaused by: e')", ["Error('a", "\tat b.C.d(C.java:1)", "Caused by: e')"]),
         ("&gt; Caused by: &quot;x&quot; &amp; y", ['Caused by: "x" & y']),
         ("a=1&lt=2;&b", ["a=1&lt=2;&b"]),
+        ("Mar 18 05:56:12 host maxwell_1[10802]: java.io.EOFException: null", ["java.io.EOFException: null"]),
+        ("api-1 | 2020-01-21T05:46:06.797530903Z   at a.B.c(B.java:1)", ["  at a.B.c(B.java:1)"]),
+        ("2020-01-21T05:46:06.797Z ... 12 more", ["... 12 more"]),
+        ("Mar 18 05:56:12 host app: at a quarter past", ["Mar 18 05:56:12 host app: at a quarter past"]),
     ],
 )  # fmt: skip
 def test_forms(line: str, lines: list[str]) -> None:
