@@ -67,6 +67,8 @@ FILES = (
     ),
     file("c.yml o", ((9092, 9092),), listeners="PLAINTEXT://localhost:9092", advertised_listeners="PLAINTEXT://o:9092"),
     file("c.yml p", ((9092, 9092),), listeners="PLAINTEXT://:9092", advertised_listeners="PLAINTEXT://p:9092"),
+    file("q", listeners="ODD://:9092", advertised_listeners="ODD://q.example:9092", advertised_listener="ODD://q"),
+    file("r", listeners="ODD://:9092", advertised_listeners="ODD://r.example:9902"),
 )
 EXPIRED = Presented("kafka", "authority", "2020-01-01T00:00:00+00:00", "2021-01-01T00:00:00+00:00")
 LOGIN = replace(
