@@ -58,7 +58,8 @@ _NUMBER = re.compile(
     r"(?i)(?<![A-Za-z])(?<!exit )(?<!status )(?<!exited with )(?<!http )(?<!return )(?<!response )(?<!exit with )"
     r"(?:(?:kafka[ _-]?)?err(?:or)?[ _-]?(?:code|num(?:ber)?)|(?:kafka )?error|code)['\"]?\s?"
     r"(?:is|was|of|=>|->|[=:#(])?\s?"
-    r"['\"]?(-?\d{1,3})(?![\w.:%-])"
+    # Spring Boot prints the process id behind the level: `ERROR 17 --- [main]`.
+    r"['\"]?(-?\d{1,3})(?![\w.:%-]| --- \[)"
 )
 _BESIDE_NUMBER = re.compile(
     r"(?i)kafka|\b(?:topic|partition|broker|offset|produce|fetch|metadata|(?:join|sync)[ _]?group|coordinator)"
