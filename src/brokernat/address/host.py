@@ -68,6 +68,11 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def is_wildcard(host: str) -> bool:
+    """Whether servers bind the host for every address; nobody can dial it."""
+    return host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+
+
 def _parse_name(text: str) -> str:
     # Checked before lowercasing: the lower case of the Kelvin sign is an ASCII k.
     name = text.removesuffix(".")

@@ -80,7 +80,7 @@ class Brokers:
             try:
                 # A server that drops packets must not use up the time for the others.
                 async with asyncio.timeout(self._limit / (len(self._servers) + 1)):
-                    return await self._upstream.connect(self._nodes.bootstrap(server), server.host)
+                    return await self._upstream.connect(*self._of_server(server))
             except UnreachableError as error:
                 reasons.append(str(error))
             except TimeoutError:
@@ -130,10 +130,12 @@ class Brokers:
     def _target(self, node_id: int) -> _Target | None:
         """What a new client is connected with; None for a node that is refused."""
         if node_id == BOOTSTRAP:
-            server = self._servers[0]
-            return self._nodes.bootstrap(server), server.host
+            return self._of_server(self._servers[0])
         endpoint = self._nodes.dial_target(node_id)
         return None if endpoint is None else (endpoint, self._nodes.advertised[node_id].host)
+
+    def _of_server(self, server: Endpoint) -> _Target:
+        return self._nodes.bootstrap(server), server.host
 
     def _dial_loopback(self, target: _Target) -> socket.socket | None:
         return dial_loopback(target[0]) if self._upstream.plain else None

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from brokernat.address import AddressMap, Endpoint, not_bound
+from brokernat.address.host import is_wildcard
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling
@@ -42,7 +43,6 @@ _DIAL_GRACE: Final = 1.0
 """Seconds to wait at the end for connections whose broker is being dialled."""
 _REPEAT_AFTER: Final = 30.0
 """Seconds before the same warning is logged again."""
-_WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - recognised, not bound
 _NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _cached_endpoint: Final = lru_cache(maxsize=4096)(Endpoint)
@@ -443,7 +443,7 @@ class Proxy:
 
     def _host_for_client(self, client: socket.socket) -> str:
         host = self._settings.advertise or self._settings.listen.host
-        local: str = client.getsockname()[0] if host in _WILDCARDS else host
+        local: str = client.getsockname()[0] if is_wildcard(host) else host
         return local
 
     def _served(self, node_id: int) -> None:

@@ -63,7 +63,9 @@ def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
 
 async def spare_at(listener: socket.socket) -> socket.socket:
     """The broker's side of the connection that arrives."""
-    return (await asyncio.to_thread(listener.accept))[0]
+    connection = (await asyncio.to_thread(listener.accept))[0]
+    connection.settimeout(_PATIENCE)
+    return connection
 
 
 async def ready(brokers: Brokers, node_id: int) -> socket.socket:
@@ -189,6 +191,7 @@ def test_a_client_that_is_served_leaves_a_spare_connection_and_the_end_of_the_pr
             listener.settimeout(_PATIENCE)
             first.sendall(broker.answer(1, first.recv(len(_REQUEST), socket.MSG_WAITALL)[4:]) or b"")
             spare = listener.accept()[0]
+            spare.settimeout(_PATIENCE)
             assert answer(client)
     with closing(spare):
         assert spare.recv(1) == b""

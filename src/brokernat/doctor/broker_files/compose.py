@@ -12,6 +12,7 @@ from typing import Any
 
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from brokernat.address.host import is_wildcard
 from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import setting_like
 from brokernat.doctor.evidence import BrokerFile
@@ -37,13 +38,13 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
     """
 
     services = _services(text, source)
-    publishing = {name for name, service in services.items() if _published(service) != ()}
+    published = {name: _published(service) for name, service in services.items()}
 
     def read(named: tuple[str, dict[str, Any]]) -> BrokerFile:
         name, service = named
         settings = tuple(_settings(service, f"service `{name}`", source))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
-        ports = _published(service)
+        ports = published[name]
         return BrokerFile(
             f"{source} {name}",
             filled,
@@ -51,7 +52,7 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             tuple(address for _, _, address in ports or ()),
             tuple(map(str, _listed(service, "profiles"))),
             (name, *_names(service)),
-            bool(publishing - {name}),
+            any(theirs != () for other, theirs in published.items() if other != name),
         )
 
     files = read_all(read, services.items())
@@ -167,4 +168,4 @@ def _ports(service: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
 
 def _address(text: str) -> str:
     host = text.strip("[]")
-    return "" if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
+    return "" if is_wildcard(host) else host

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
-from brokernat.address.host import bracketed
+from brokernat.address.host import bracketed, is_wildcard
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, EndpointProbe, Evidence
@@ -79,7 +79,7 @@ class Listener:
     @property
     def where(self) -> Literal["anywhere", "same-machine", "same-network", "nowhere"]:
         """From where clients can dial the host, judged by its text."""
-        if self.host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        if is_wildcard(self.host):
             return "nowhere"
         if is_loopback(self.host):
             return "same-machine"

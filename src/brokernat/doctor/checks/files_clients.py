@@ -119,16 +119,16 @@ def port_unlike_others(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: advertise the port of the others.
     """
     for name, advertised in _by_name(evidence).items():
-        ports = [listener.port for _, listener in advertised]
+        bound, *other_ports = {broker.bound_port(name) for broker, _ in advertised}
         hosts = {listener.host.lower() for _, listener in advertised}
-        for broker, listener in advertised:
-            others = {port for port in ports if port != listener.port}
-            alone = ports.count(listener.port) == 1 and len(others) == 1 and len(hosts) == len(ports)
-            bound = {each.bound_port(name) for each, _ in advertised}
-            if alone and bound == others and broker.file.published is None:
-                message = f"{listener} is advertised, and the other brokers advertise and bind port {others.pop()}"
-                fix = f"correct the port of {listener} in `advertised.listeners`, unless a forward leads there"
-                yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+        odd = [each for each in advertised if each.listener.port != bound]
+        if other_ports or len(hosts) < len(advertised) or len(advertised) < 2 or len(odd) != 1:
+            continue
+        ((broker, listener),) = odd
+        if broker.file.published is None:
+            message = f"{listener} is advertised, and the other brokers advertise and bind port {bound}"
+            fix = f"correct the port of {listener} in `advertised.listeners`, unless a forward leads there"
+            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 @check("BN824", Need.FILES)

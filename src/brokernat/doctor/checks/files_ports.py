@@ -117,19 +117,19 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
             other = next((each.name for each in broker.listeners if each.port == leads_to[0]), "no listener")
             yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
         elif not leads_to and (outside := dict(published).get(bound)) is not None:
-            message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
             instead = f"advertise {bracketed(listener.host)}:{outside}, which leads to this listener"
             # A port of a host is published once.
             taken = any(_publishes(each, listener.port) for each in serving(evidence))
             fixes = (instead,) if taken else (fix, f"or {instead}")
             if is_loopback(listener.host) or _of_docker_host(evidence, listener.host):
+                message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
                 yield error(broker.name, message, seen, broker=fixes)
             else:
-                forwarded = f"{advertised} is published as {outside}: clients fail unless a gateway forwards the port"
-                yield warning(broker.name, forwarded, seen, broker=fixes, confidence=Confidence.LIKELY)
+                message = f"{advertised} is published as {outside}: clients fail unless a gateway forwards the port"
+                yield warning(broker.name, message, seen, broker=fixes, confidence=Confidence.LIKELY)
         elif not leads_to and is_loopback(listener.host):
             yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
-        elif not published and not broker.file.beside and listener.host not in broker.file.names:
+        elif not published and not broker.file.others_publish and listener.host not in broker.file.names:
             message = f"{advertised} is not published, nor is any port of this file"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
@@ -182,15 +182,14 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
             if bound.host.lower() in _LOOPBACK and (elsewhere or outside is not None):
                 fix = f"bind every address: `{bound.name}://0.0.0.0:{bound.port}`"
                 failures = _failures_at(evidence, outside or bound.port)
+                message = f"{bound} is bound to loopback, and clients are told {advertised}"
                 if published is not None:
                     leads = "" if outside is None else f", so the published port {outside} leads nowhere"
                     message = f"{bound} is bound to the container's own loopback{leads}"
+                if published is not None or failures:
                     yield error(broker.name, message, broker=fix, explains=failures)
                 else:
-                    message = f"{bound} is bound to loopback, and clients are told {advertised}"
-                    severity = Severity.ERROR if failures else Severity.WARNING
-                    likely = Confidence.PROVEN if failures else Confidence.LIKELY
-                    yield finding(severity, broker.name, message, broker=fix, confidence=likely, explains=failures)
+                    yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
             elif elsewhere and outside is not None and all(map(is_loopback, _addresses(broker, outside))):
                 message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
                 fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'

@@ -52,9 +52,9 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
         seen = (f"method: {identity.method}", *((f"rule: {path.rule}",) if path.rule else ()))
         remedy, others = _corrected(probed, identity, lines), _under_one_rule(probed)
         if others:
-            of_rule = f"correct the rule `{path.rule}`: it leads {probed.node} to node {identity.node_id}"
-            remedy = Remedy((f"{of_rule}, and {nodes_of(others)} to nothing that is right",), rules=lines)
-        # The node that answers here is looked for where its own rule or forward leads.
+            wrong = f"it leads {probed.node} to node {identity.node_id}, and {nodes_of(others)} to wrong endpoints too"
+            remedy = Remedy((f"correct the rule `{path.rule}`: {wrong}",), rules=lines)
+        # Clients look for the node that answers here at another endpoint, where nothing answers.
         missed = [each for each in nodes if each.path.broker.node_id == identity.node_id and _is_lost(each)]
         if missed and probed.probe.endpoint not in (each.broker.endpoint for each in evidence.paths):
             found = tuple(f"{each.path.broker.endpoint} = {probed.probe.endpoint}" for each in missed)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from brokernat.address.host import is_wildcard
 from brokernat.doctor.checks.advice import host_advice, route_advice
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (
@@ -78,7 +79,7 @@ def _remedy_of_server(probed: ProbedEndpoint) -> Remedy:
     if _nothing_listens(probed.probe):
         start = f"nothing listens at {probed.probe.endpoint} of this machine: start the broker, tunnel or forward there"
         return Remedy((start, "if another one is meant, correct the endpoint in `bootstrap_servers`", *remove))
-    if probed.host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+    if is_wildcard(probed.host):
         return Remedy((f"write the broker's host in `bootstrap_servers`: servers bind {probed.host}, nobody dials it",))
     opened = "correct the endpoint in `bootstrap_servers`, or open the port for this machine"
     return Remedy((opened, *remove), ("check that the broker or the gateway runs and listens at this port",))

@@ -35,7 +35,7 @@ def tls_mismatch(evidence: Evidence) -> Iterator[CheckFinding]:
     for probed in probed_endpoints(evidence):
         tls, versions = probed.probe.tls, probed.probe.versions
         if tls is not None and tls.ok and versions is not None and versions.protocol == "TLS":
-            message = "within the TLS connection TLS answers: a gateway ends TLS there, and its target expects TLS too"
+            message = "the answer within TLS is TLS again: a gateway ends TLS there, and the port behind it expects TLS"
             fix = "let the gateway pass TLS through (nginx `stream` without `ssl`, HAProxy `mode tcp` without `ssl`)"
             again = "or let it speak TLS to the broker (nginx `proxy_ssl on`, HAProxy `server … ssl`)"
             yield error(probed, message, broker=(fix, again))

@@ -186,7 +186,7 @@ class BrokerFile:
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
     port, host port), None if the file is not a compose file or the container uses the host's network; `addresses` are
     the host's address of each, empty for every address. `profiles` are those that the service starts with; `names` are
-    those that Docker's own networks know it by. `beside` is whether another service publishes ports, like a gateway.
+    those that Docker's own networks know it by. `others_publish` is whether another service publishes ports.
     """
 
     name: str
@@ -195,7 +195,7 @@ class BrokerFile:
     addresses: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    beside: bool = False
+    others_publish: bool = False
 
 
 @dataclass(frozen=True, slots=True)

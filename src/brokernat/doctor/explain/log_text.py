@@ -28,9 +28,9 @@ _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 # What compose, syslog and `--timestamps` write before every line, and with it between an exception and its stack.
 _COLLECTED = re.compile(
     r"(?:[\w.-]{1,60} {0,40}\| ?)?"
-    r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,80} [\w./-]{1,60}(?:\[\d{1,7}\])?: |\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3,9}Z )"
+    r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,80} \S{1,80}: |\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3,9}Z )"
     r"(?=\s*(?:at [\w.$/@-]+\(|\.{3} \d+ |Caused by: |Suppressed: |"
-    r"(?:[a-z]\w*\.){2,12}[A-Z][\w$]*(?:Exception|Error)\b))"
+    r"(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure|Throwable)\b|[A-Z]\w*(?:Exception|Error): ))"
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _MEANINGS = {"n": "\n", "r": "\n", "t": "\t"}

@@ -19,8 +19,8 @@ _CONTINUES = re.compile(
 _EXCEPTION = (
     r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure|Throwable)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
 )
-# Docker compose and syslog write a prefix before every line.
-_PREFIX = r"(?:[\w.-]+\s*\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ \S+: )?\s*"
+# Docker compose writes the container's name before every line.
+_PREFIX = r"(?:[\w.-]+\s*\| )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
 # The errors of other languages than Java.

@@ -66,7 +66,7 @@ services:
 """
     first, second = parse_compose(text, "c")
     assert first.names == ("k", "kafka.acme.example", "k-1", "broker.acme.example", "172.28.0.9")
-    assert (second.names, first.beside, second.beside) == (("l",), True, False)
+    assert (second.names, first.others_publish, second.others_publish) == (("l",), True, False)
 
 
 def test_list_form_keeps_what_is_given_twice() -> None:

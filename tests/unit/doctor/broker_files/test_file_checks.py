@@ -310,7 +310,7 @@ def test_nothing_of_a_compose_file_is_published() -> None:
         return {finding.code for finding in diagnose(replace(files(KRAFT), files=(only,))).findings}
 
     assert codes() == {"BN827"}
-    assert codes(names=("kafka", "kafka-1.example")) == codes(beside=True) == codes(published=None) == set()
+    assert codes(names=("kafka", "kafka-1.example")) == codes(others_publish=True) == codes(published=None) == set()
 
 
 @pytest.mark.parametrize(

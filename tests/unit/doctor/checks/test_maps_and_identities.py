@@ -220,7 +220,7 @@ def test_a_rule_that_leads_no_node_to_the_right_end_is_the_only_cause() -> None:
     assert [each.code for each in found.causes] == ["BN601"]
     (wrong,) = (each for each in found.findings if each.code == "BN601")
     assert wrong.remedy.client == (
-        f"correct the rule `{rule}`: it leads node 1 to node 3, and node 2, node 3 to nothing that is right",
+        f"correct the rule `{rule}`: it leads node 1 to node 3, and node 2, node 3 to wrong endpoints too",
     )
     right = replace(evidence.paths[2], probe=reached(3, "172.10.1.21:9092"))
     partly = diagnose(replace(evidence, paths=(first, away[0], right)))
