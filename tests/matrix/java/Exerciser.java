@@ -33,6 +33,7 @@ import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -163,9 +164,19 @@ public final class Exerciser {
     for (int partition = 0; partition < partitions; partition++) {
       asked.put(new TopicPartition(topic, partition), latest);
     }
-    Object result = AdminClient.class.getMethod("listOffsets", Map.class).invoke(admin, asked);
-    Object future = result.getClass().getMethod("all").invoke(result);
-    return await((KafkaFuture<Map<?, ?>>) future).size();
+    long until = System.currentTimeMillis() + patience;
+    while (true) {
+      Object result = AdminClient.class.getMethod("listOffsets", Map.class).invoke(admin, asked);
+      Object future = result.getClass().getMethod("all").invoke(result);
+      try {
+        return await((KafkaFuture<Map<?, ?>>) future).size();
+      } catch (ExecutionException failure) {
+        // A broker that has just started may not know the topic yet. Clients of 4.4 do not ask another time.
+        if (!(failure.getCause() instanceof UnknownTopicOrPartitionException) || System.currentTimeMillis() > until) {
+          throw failure;
+        }
+      }
+    }
   }
 
   /** Records acknowledged by all replicas, on every partition; {@code acked} counts them by leader. */
