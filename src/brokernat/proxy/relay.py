@@ -43,8 +43,9 @@ _READS_IN_A_ROW: Final = 16
 class Relay:
     """Owns both sockets, which are non-blocking.
 
-    `served` is called once, when the client waits for nothing after its first responses; `ended` once, with the error,
-    or None for an ordinary end.
+    `served` is called once, when the client waits for nothing after its first responses; `keep` when the client has
+    ended and the broker's connection can serve another one: it returns whether it takes the connection; `ended` once,
+    with the error, or None for an ordinary end.
 
     `active` is when bytes passed last, within a second; the owner sets it by `take_counts`.
     """
@@ -57,12 +58,13 @@ class Relay:
         buffer: memoryview,
         now: float,
         served: Callable[[], object],
+        keep: Callable[[socket.socket], bool],
         ended: Callable[[Relay, Exception | None], None],
     ) -> None:
         self.session = session
         self.client, self.broker = client, broker
         self.active = now
-        self._served, self._ended = served, ended
+        self._served, self._keep, self._ended = served, keep, ended
         self._draining = False
         self._hand_over: Callable[[Relay], bool] | None = None
         self._ending = False
@@ -164,10 +166,15 @@ class Relay:
         finished = self.session.idle and not self._responses.unsent
         if flow is self._requests and not self._ending and not finished and flow.shut_down_sending():
             return
-        # Nobody waits for the end, but perhaps a client for its connection.
-        polling.running().when_idle(self.close)
+        if flow is self._requests and not self._ending and finished and self.session.only_asked:
+            # At once: the next client may already be waiting to be accepted.
+            self.close(reusable=True)
+        else:
+            # Nobody waits for the end, but perhaps a client for its connection.
+            polling.running().when_idle(self.close)
 
-    def close(self, fault: Exception | None = None) -> None:
+    def close(self, fault: Exception | None = None, *, reusable: bool = False) -> None:
+        """Close both sockets; a `reusable` connection to the broker may be kept."""
         if self._closed:
             return
         self._closed = True
@@ -176,7 +183,8 @@ class Relay:
         # Called before the sockets are closed: when a peer sees the end, the reason is already in the log.
         self._ended(self, fault)
         self.client.close()
-        self.broker.close()
+        if not (reusable and self._keep(self.broker)):
+            self.broker.close()
 
 
 class _Flow:

@@ -436,7 +436,8 @@ class Proxy:
         translate = partial(self._translate, host_for_client)
         session = Session(translate, self._limits.frame, self._brokers.offers(node_id, broker), had_request=had_request)
         served, ended = partial(self._served, node_id), partial(self._ended, address, node_id)
-        relay = Relay(client, broker, session, self._buffer, self._now, served, ended)
+        keep = partial(self._brokers.keep, node_id)
+        relay = Relay(client, broker, session, self._buffer, self._now, served, keep, ended)
         self._relays[relay] = node_id
         relay.start()
         return relay

@@ -174,6 +174,11 @@ async def _dial_address(family: int, address: Any, opened: list[socket.socket]) 
     return connection
 
 
+def is_loopback(endpoint: Endpoint) -> bool:
+    """Whether the host is an address of loopback."""
+    return _loopback_family(endpoint.host) is not None
+
+
 def dial_loopback(endpoint: Endpoint) -> socket.socket | None:
     """A connection to a loopback endpoint, which connects within the call; None otherwise."""
     family = _loopback_family(endpoint.host)

@@ -166,6 +166,7 @@ class Session:
         self._requests = _Requests(self._in_flight, self._sasl, self._first, max_frame)
         self._responses = _Responses(self._in_flight, self._sasl, self._first, translate, max_frame)
         self._requests.had_frame = self._responses.had_frame = had_request
+        self._requests.only_asked = not had_request
         self.requests = self._requests.feed
         """Bytes from the client -> bytes for the broker. Raises DownstreamProtocolError."""
         self.responses = self._responses.feed
@@ -185,6 +186,11 @@ class Session:
     def had_request(self) -> bool:
         """Whether the client has sent a request."""
         return self._requests.had_frame
+
+    @property
+    def only_asked(self) -> bool:
+        """Whether the client has sent nothing but requests whose responses are read here: they leave no state."""
+        return self._requests.only_asked
 
     @property
     def between_requests(self) -> bool:
@@ -262,6 +268,7 @@ class _Requests(_Frames):
         self._sasl = sasl
         self._first = first
         self._max_frame = max_frame
+        self.only_asked = True
         self._before_acks = b""
         self._produce_version = -1
 
@@ -282,6 +289,8 @@ class _Requests(_Frames):
             if key == api.API_VERSIONS and version > 0:
                 return self._unsupported(data[at:], size, correlation)
             raise self._invalid_request(data[at:], f"{request_name(key, version)}: {refusal_reason(key)}")
+        if key not in _READ:
+            self.only_asked = False
         if key == api.PRODUCE:
             try:
                 if not self._acks(data, at, size, version):

@@ -45,7 +45,7 @@ def relayed(
             each.setblocking(False)
         session = Session(lambda *_: None, 1 << 20)
         space = memoryview(bytearray(buffer))
-        relay = Relay(ours, theirs, session, space, 0.0, lambda: None, lambda *_: None)
+        relay = Relay(ours, theirs, session, space, 0.0, lambda: None, lambda _: False, lambda *_: None)
         yield relay, client, broker
         relay.close()
 
