@@ -27,6 +27,7 @@ _PORT = re.compile(r"(?:(.*):)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 # Nested aliases in a small file can expand to more text than fits into memory.
 _NESTED = (dict, list, set)
+_WITHOUT_CFG = re.compile(r"(?:^|/)(?:apache/kafka|confluentinc/)")
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 
 
@@ -77,8 +78,10 @@ def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
 
 
 def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
+    image = service.get("image")
+    ignores_cfg = isinstance(image, str) and _WITHOUT_CFG.search(image) is not None
     for variable, value in _environment(service.get("environment")):
-        setting = _setting_of(variable)
+        setting = _setting_of(variable, ignores_cfg=ignores_cfg)
         if setting is None or not setting_like(setting):
             continue
         text = _interpolated(value)
@@ -100,15 +103,17 @@ def _environment(environment: object) -> Iterator[tuple[str, str]]:
             yield name, value if given else f"${{{name}}}"
 
 
-def _setting_of(variable: str) -> str | None:
+def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
     """The Kafka setting of a variable, None if it has none.
 
-    The images of Apache and Confluent read `KAFKA_`, Bitnami's reads `KAFKA_CFG_`. One underscore is a dot, two are an
+    The images of Apache and Confluent read `KAFKA_`, and for them `KAFKA_CFG_LISTENERS` is the unknown setting
+    `cfg.listeners`; Bitnami's reads `KAFKA_CFG_`, and the former as aliases. One underscore is a dot, two are an
     underscore, three a dash (`KafkaDockerWrapper`, `getServerConfigsFromEnv`).
     """
     if not variable.startswith("KAFKA_"):
         return None
-    rest = variable.removeprefix("KAFKA_").removeprefix("CFG_").lower()
+    rest = variable.removeprefix("KAFKA_")
+    rest = (rest if ignores_cfg else rest.removeprefix("CFG_")).lower()
     return re.sub("_{1,3}", lambda run: _RUNS[len(run[0])], rest)
 
 

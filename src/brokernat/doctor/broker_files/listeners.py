@@ -40,6 +40,7 @@ LISTENER_SETTINGS = frozenset(
         "inter.broker.listener.name",
         "security.inter.broker.protocol",
         "controller.listener.names",
+        "controller.quorum.voters",
         "process.roles",
         "node.id",
         "broker.id",
@@ -57,6 +58,7 @@ ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 
 _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,99})")
+_VOTER = re.compile(r"([0-9]{1,9})@(.*):([0-9]{1,5})")
 _PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
 _PORTS = range(2**16)
 _PLAIN = "PLAINTEXT"
@@ -115,6 +117,12 @@ class BrokerListeners:
         return self.file.name if self.node_id is None else f"node {self.node_id} ({self.file.name})"
 
     @property
+    def voters(self) -> dict[int, int]:
+        """The controllers that the file names (`controller.quorum.voters`): the port of each node id."""
+        found = map(_VOTER.fullmatch, _names(self.settings.get("controller.quorum.voters", "")))
+        return {int(each[1]): int(each[3]) for each in found if each}
+
+    @property
     def is_kraft(self) -> bool:
         """Whether it has `process.roles`, which brokers in ZooKeeper mode do not have."""
         return bool(self.roles)
@@ -168,9 +176,10 @@ def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ..
 
 
 def setting_like(name: str) -> str | None:
-    """The setting about listeners that has this name, or of which it is a typo."""
-    if name in LISTENER_SETTINGS:
-        return name
+    """The setting about listeners that has this name, of which it is a typo, or that another image reads (`cfg.`)."""
+    meant = name.removeprefix("cfg.")
+    if meant in LISTENER_SETTINGS:
+        return meant
     return next(iter(get_close_matches(name, _LONG_NAMES, n=1, cutoff=0.93)), None)
 
 

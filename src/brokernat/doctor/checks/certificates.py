@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from brokernat.doctor.checks.places import ProbedEndpoint, dialled_nodes, handshakes, nodes_by_id, nodes_of
 from brokernat.doctor.checks.registry import check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
 from brokernat.doctor.evidence import Evidence, Presented, TlsHandshake
 from brokernat.doctor.finding import CheckFinding, Remedy
-from brokernat.doctor.host_kinds import address, dialable
+from brokernat.doctor.host_kinds import address, dialable, neighbours
 
+# With two names, one may lead to the machine of the other.
+_MANY_NAMES = 3
 _CALLED = {"java": "Java", "librdkafka": "librdkafka", "python": "Python"}
 
 
@@ -83,12 +86,20 @@ def _of_another_node(probed: ProbedEndpoint, tls: TlsHandshake, shown: int) -> t
     if by_name := probed.chosen_by_name:
         return message, Remedy(broker=(by_name,), rules=_presented_elsewhere(probed))
     owner = nodes_by_id(probed.evidence).get(shown)
-    if owner is not None and owner.failure is None and not owner.shares_address(probed):
-        message += (
-            f", which answers at {owner.probe.endpoint}: {probed.node} probably has the key store of {owner.node}"
-        )
-        return message, Remedy(broker=(f"give {probed.node} its own certificate",)).and_also([mended_here(probed)])
     lone = f"if {probed.node} itself presents it: give it its own certificate"
+    if owner is not None and owner.failure is None and not owner.shares_address(probed):
+        message += f", which answers at {owner.probe.endpoint}"
+        places = product(probed.probe.addresses, owner.probe.addresses)
+        if not any(neighbours(one, other) for one, other in places):
+            correct = f"correct the forward at {probed.probe.endpoint}: it must lead to {probed.node}"
+            return f"{message}: a forward there probably leads to {owner.node}", Remedy(broker=(correct, lone))
+        message += f": {probed.node} probably has the key store of {owner.node}"
+        return message, Remedy(broker=(f"give {probed.node} its own certificate",)).and_also([mended_here(probed)])
+    here = [each for each in probed.at_same_address if each.probe.port == probed.probe.port]
+    if len(here) >= _MANY_NAMES:
+        message += f": the names of {nodes_of(here)} lead to one port, at which only node {shown} answers"
+        own = "give each broker a port or an address of its own at the gateway"
+        return message, Remedy(broker=(f"{own}, or let it choose the broker by the TLS name (SNI)",))
     there = [each for each in probed.probe.addresses if each in tls.names]
     named = probed.path is not None and not probed.path.rule and address(probed.host) is None and probed.probe.addresses
     # Behind a gateway, each node has its own port.

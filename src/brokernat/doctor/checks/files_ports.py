@@ -170,7 +170,7 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
     broker advertises another host.
     Why: the system accepts connections at this address from its own machine only. In a container that is the container:
     a published port leads to its other address, and is refused. A gateway on the same machine could forward, so
-    elsewhere it is a warning, unless clients fail at this port.
+    elsewhere it is a warning, unless clients fail at this port or other brokers bind every address.
     Remedy: bind every address (`NAME://0.0.0.0:PORT`), and advertise the name that clients dial.
     """
     for broker in serving(evidence):
@@ -186,14 +186,20 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
                 if published is not None:
                     leads = "" if outside is None else f", so the published port {outside} leads nowhere"
                     message = f"{bound} is bound to the container's own loopback{leads}"
-                if published is not None or failures:
-                    yield error(broker.name, message, broker=fix, explains=failures)
-                else:
-                    yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+                proven = published is not None or bool(failures)
+                severity = Severity.ERROR if proven or _bound_elsewhere(bound.name, evidence) else Severity.WARNING
+                sure = Confidence.PROVEN if proven else Confidence.LIKELY
+                yield finding(severity, broker.name, message, broker=fix, explains=failures, confidence=sure)
             elif elsewhere and outside is not None and all(map(is_loopback, _addresses(broker, outside))):
                 message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
                 fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'
                 yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _bound_elsewhere(name: str, evidence: Evidence) -> bool:
+    """Whether another broker binds the listener of this name to an address that is not loopback."""
+    bound = (each for broker in serving(evidence) for each in broker.of_clients() if each.name == name)
+    return any(each.host.lower() not in _LOOPBACK for each in bound)
 
 
 @check("BN833", Need.FILES)

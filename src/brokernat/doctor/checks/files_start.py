@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
@@ -21,7 +22,7 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Severity
 
 _PROTOCOL_MAP = "listener.security.protocol.map"
-_CONTROLLERS = "controller.listener.names"
+_CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
 _INTER_BROKER, _INTER_BROKER_PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
 _LISTENER = "`NAME://host:port`"
 _FORMS = {
@@ -50,6 +51,10 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     for broker in all_listeners(evidence):
         for setting, entry in broker.unreadable:
             fix = f"in `{setting}` write {_FORMS.get(setting, _LISTENER)}"
+            if re.search(r"\s[#!]", entry):
+                fix = f"write the comment on a line of its own: in `{setting}` it is part of the value"
+            elif entry != entry.strip("\"'"):
+                fix = f"remove the quotes from `{setting}`: they are part of the value"
             yield error(broker.name, f"Kafka cannot read `{entry}` in `{setting}`", broker=fix)
         for setting, releases in _COMMAS.items():
             value = broker.settings.get(setting, "")
@@ -93,18 +98,25 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     yield error(broker.name, message, found, broker="give each listener its own name")
 
 
-@check("BN834", Need.FILES, explains=("BN818",))
+@check("BN834", Need.FILES, explains=("BN818", "BN819", "BN824", "BN827"))
 def setting_misspelled(evidence: Evidence) -> Iterator[CheckFinding]:
     """A setting's name is misspelled.
 
     Cause: Settings about listeners have names that Kafka does not know, so it ignores them: {subjects}.
-    What: a broker's file has a setting whose name is nearly that of a setting about listeners.
-    Why: Kafka ignores a setting that it does not know, and uses the default of the one that was meant.
+    What: a broker's file has a setting whose name is nearly that of a setting about listeners, or a compose file has
+    variables `KAFKA_CFG_...` for an image of Apache or Confluent.
+    Why: Kafka ignores a setting that it does not know, and uses the default of the one that was meant. Only Bitnami's
+    image reads variables with `CFG`.
     Remedy: correct the name.
     """
     for broker in all_listeners(evidence):
-        for name in broker.settings:
-            if (meant := setting_like(name)) and name != meant:
+        ignored = {name: meant for name in broker.settings if (meant := setting_like(name)) and name != meant}
+        of_bitnami = [meant for name, meant in ignored.items() if name.startswith("cfg.")]
+        if of_bitnami:
+            message = f"`KAFKA_CFG_` names {', '.join(of_bitnami)}: only Bitnami's image reads such variables"
+            yield error(broker.name, message, broker="write `KAFKA_` for `KAFKA_CFG_` in the variables of this image")
+        for name, meant in ignored.items():
+            if meant not in of_bitnami:
                 yield error(broker.name, f"`{name}` is ignored", broker=f"write `{meant}` for `{name}`")
 
 
@@ -230,20 +242,33 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
 def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The controllers' listener is wrong.
 
-    Cause: The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.
-    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients.
+    Cause: The quorum's listener is missing, in the wrong place or at another port, so the node does not start:
+    {subjects}.
+    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients; or
+    `controller.quorum.voters` has another port than this listener.
     Why: in KRaft mode `controller.listener.names` lists the listeners of the quorum. Nodes with the controller role
     bind them, and other brokers only dial them; a broker that breaks this rule does not start. Kafka compares these
     names as written, not in upper case.
     Remedy: follow the hint of the finding.
     """
+    bound = {each.node_id: _quorum_ports(each) for each in all_listeners(evidence) if "controller" in each.roles}
     for broker in all_listeners(evidence):
         if broker.is_kraft:
             yield from _kraft(broker)
+            wrong = {node: port for node, port in broker.voters.items() if bound.get(node) and port not in bound[node]}
+            if wrong:
+                named = ", ".join(f"port {port} for node {node}" for node, port in wrong.items())
+                right = ", ".join(f"{bound[node][0]} for node {node}" for node in wrong)
+                message = f"`{_VOTERS}` has {named}, where the controllers' listener is not bound"
+                yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")
         elif broker.controllers:
             message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
             fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
             yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _quorum_ports(broker: BrokerListeners) -> list[int]:
+    return [each.port for each in broker.listeners if each.name in broker.controllers]
 
 
 def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:

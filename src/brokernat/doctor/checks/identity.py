@@ -9,11 +9,11 @@ from brokernat.address.host import bracketed
 from brokernat.doctor.checks.advice import proven_end, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.map import hidden_rules
-from brokernat.doctor.checks.places import DialledNode, acl_line, dialled_nodes, nodes_of
+from brokernat.doctor.checks.places import DialledNode, acl_line, bootstrap_servers, dialled_nodes, nodes_of
 from brokernat.doctor.checks.proven_rules import proven_line, to_fill_in
 from brokernat.doctor.checks.registry import Need, check, error, warning
 from brokernat.doctor.checks.remedies import mended_here
-from brokernat.doctor.evidence import BrokerPath, Evidence, Identity
+from brokernat.doctor.evidence import BrokerPath, Evidence, Identity, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Confidence, Remedy
 from brokernat.doctor.host_kinds import address, is_loopback
 from brokernat.text import listed
@@ -188,10 +188,21 @@ def balancer(evidence: Evidence) -> Iterator[CheckFinding]:
         if seen:
             # A name in a rule may be meant for something else.
             own = f"give `{probed.host}` one address in DNS: the address of {probed.node}"
-            broker = [] if probed.path.rule else [own]
+            broker = [*_wrong_forwards(probed, identity)] or ([] if probed.path.rule else [own])
         message = f"different nodes answer at {probed.probe.endpoint}: {met}"
         client, sure = "give each node its own endpoint in the map", _sureness(identity)
         yield error(probed, message, seen, client=client, broker=broker, rules=rules, confidence=sure)
+
+
+def _wrong_forwards(probed: DialledNode, identity: Identity) -> Iterator[str]:
+    """What to correct at some addresses of a name, if its other ports lead to their nodes at all of them."""
+    nodes = dialled_nodes(probed.evidence)
+    right = [each for each in nodes if each.host == probed.host and each.failure is None]
+    for place, node_id in dict.fromkeys(identity.met):
+        if right and node_id not in (None, probed.path.broker.node_id):
+            others = f"and those of {nodes_of(right)} are right at all addresses"
+            end = f"{bracketed(place)}:{probed.probe.port}"
+            yield f"correct the forward at {end}: it leads to node {node_id}, {others}"
 
 
 def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[str, ...]]:
@@ -209,12 +220,14 @@ def _leads(probed: DialledNode, identity: Identity) -> tuple[list[str], tuple[st
 def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     """The right node, on another listener.
 
-    Cause: The dialled endpoint belongs to another listener than the bootstrap servers: {subjects}.
-    What: the dialled endpoint of a node advertises other endpoints than the bootstrap servers that name the node.
+    Cause: The endpoint of {subjects} leads to another listener than it should{reason}.
+    What: the dialled endpoint of a node advertises other endpoints than the bootstrap servers that name the node; or a
+    bootstrap server has the endpoint that one listener advertises, and another listener answers there.
     Why: a rule, a forward or a published port leads to the right broker, but to the port of another listener. A client
     that reads metadata there switches to the other endpoints.
     Remedy: use the port of the same listener.
     """
+    yield from _servers_on_another_listener(evidence)
     for probed in dialled_nodes(evidence):
         if not is_of_another_listener(probed.failure):
             continue
@@ -229,6 +242,26 @@ def another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         # As a bootstrap server it sends clients to endpoints that no other server names.
         astray = [path_failure(path, evidence) for path in _only_named_by(evidence, probed.probe.endpoint)]
         yield error(probed, message, (f"it advertises: {brokers}",), remedy=remedy, explains=[probed.failure, *astray])
+
+
+def _servers_on_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Bootstrap servers at which another listener answers than the one that advertises their endpoint."""
+    meant: dict[str, ListenerSeen] = {}
+    answers: dict[str, set[str]] = {}
+    for end in (probe.endpoint for probe in evidence.bootstraps):
+        answers[end] = {each.name for each in evidence.listeners if end in each.entered}
+        others = [each for each in evidence.listeners if each.endpoint == end and each.name not in answers[end]]
+        if answers[end] and others:
+            meant[end] = others[0]
+    right = {each for probe in evidence.bootstraps if probe.endpoint not in meant for each in probe.brokers or ()}
+    astray = [path_failure(path, evidence) for path in evidence.paths if path.broker not in right]
+    for server in bootstrap_servers(evidence) if any(astray) else ():
+        if (end := server.probe.endpoint) in meant:
+            listener = f"listener {meant[end].name} of node {meant[end].node_id}"
+            names = " and ".join(sorted(answers[end]))
+            message = f"{end} is advertised by {listener}, and listener {names} answers there"
+            fix = f"correct the forward or the published port at {end}: it must lead to {listener}"
+            yield error(server, message, broker=fix, explains=astray)
 
 
 def _only_named_by(evidence: Evidence, endpoint: str) -> list[BrokerPath]:

@@ -87,6 +87,21 @@ services:
     assert "listeners" not in dict(parse_compose(text.replace("confluentinc/cp-", "apache/"), "c")[0].settings)
 
 
+@pytest.mark.parametrize(
+    ("image", "read"),
+    [
+        ("apache/kafka:4.1.0", "cfg.listeners"),
+        ("docker.io/apache/kafka-native", "cfg.listeners"),
+        ("confluentinc/cp-kafka:7.9.0", "cfg.listeners"),
+        ("bitnamilegacy/kafka:3.9", "listeners"),
+        ("registry.example/mirror/kafka", "listeners"),
+    ],
+)
+def test_which_image_reads_bitnamis_variables(image: str, read: str) -> None:
+    text = f"services: {{k: {{image: '{image}', environment: {{KAFKA_CFG_LISTENERS: 'A://:1'}}}}}}"
+    assert parse_compose(text, "c")[0].settings == ((read, "A://:1"),)
+
+
 def test_the_hosts_own_network_publishes_nothing() -> None:
     text = "services: {k: {network_mode: host, environment: {KAFKA_LISTENERS: 'A://:1'}}}"
     assert parse_compose(text, "c")[0].published is None

@@ -171,6 +171,10 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
             "BN834",
             {"BN834", "BN818"},
         ),
+        (files(KRAFT.replace("advertised.", "cfg.advertised.")), "BN834", {"BN834", "BN818"}),
+        (files(kraft(controller_quorum_voters="1@a.example:9093,2@b.example:9092")), None, set()),
+        (files(kraft(controller_quorum_voters="1@a.example:9092")), "BN823", {"BN823"}),
+        (files(*brokers(1, 2, controller_quorum_voters="1@a.example:9093,2@b.example:1")), "BN823", {"BN823"}),
         (files("host.name=a.example\nadvertised.port=1"), None, {"BN829"}),
         (files(kraft(advertised_host_name="a.example")), None, {"BN829"}),
         (files(kraft(advertised_listeners="PLAINTEXT://a.example:0")), None, {"BN830"}),
@@ -215,6 +219,29 @@ def test_who_reaches_a_listener_that_is_bound_to_loopback(
     told = [each for each in found.findings if each.code == "BN832"]
     assert [each.severity for each in told] == ([] if severity is None else [severity])
     assert all("PLAINTEXT://0.0.0.0:9092" in " ".join(each.remedy.broker) for each in told)
+
+
+def test_a_listener_bound_to_loopback_is_wrong_where_other_brokers_bind_every_address() -> None:
+    bound = kraft(node_id="3", listeners="PLAINTEXT://127.0.0.1:9092,CONTROLLER://:9093")
+    odd = bound.replace("kafka-1.example", "kafka-3.example")
+    local = [each.replace("//:9092", "//localhost:9092") for each in brokers(1, 2)]
+    assert [each.code for each in diagnose(files(*brokers(1, 2), odd)).causes] == ["BN832"]
+    assert [each.code for each in diagnose(files(*local, odd)).causes] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "advised"),
+    [
+        ("PLAINTEXT://a.example:9092  # outside", "write the comment on a line of its own"),
+        ("'PLAINTEXT://a.example:9092'", "remove the quotes"),
+        ("PLAINTEXT:/a.example:9092", "write `NAME://host:port`"),
+    ],
+)
+def test_what_to_change_in_an_entry_that_kafka_cannot_read(value: str, advised: str) -> None:
+    found = diagnose(files(kraft(advertised_listeners=value)))
+    assert [each.code for each in found.causes] == ["BN811"]
+    (fix,) = {fix for each in found.findings if each.code == "BN811" for fix in each.remedy.broker}
+    assert advised in fix
 
 
 @pytest.mark.parametrize("published", [((9093, 29093),), None])

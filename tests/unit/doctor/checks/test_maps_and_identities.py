@@ -459,6 +459,28 @@ def test_a_rule_to_a_name_of_several_nodes_gets_the_address_of_the_right_one() -
     assert several.remedy.broker == (), "the name may be a bootstrap server of others"
 
 
+@pytest.mark.parametrize("beside", [True, False])
+def test_one_forward_of_a_gateway_with_two_addresses_is_wrong(beside: bool) -> None:
+    """The gateway's other ports show that its name is meant to have both."""
+    nodes = tuple(replace(each, host="gw.example", port=9000 + each.node_id) for each in BROKERS)
+    both = ("10.0.0.1", "10.0.0.2")
+
+    def at(node: Advertised, *met: int) -> BrokerPath:
+        found = Identity(
+            met[0], "describeconfigs", others=tuple({*met} - {met[0]}), met=tuple(zip(both, met, strict=True))
+        )
+        right = replace(reached(met[0], node.endpoint), brokers=nodes, addresses=both, identity=found)
+        return BrokerPath(node, right if beside or len({*met}) > 1 else refused(node.endpoint))
+
+    paths = (at(nodes[0], 1, 1), at(nodes[1], 2, 2), at(nodes[2], 3, 2))
+    server = replace(reached(1, GATEWAY[1]), brokers=nodes)
+    found = diagnose(replace(HEALTHY, rules=None, bootstraps=(server,), paths=paths))
+    (several,) = (each for each in found.findings if each.code == "BN602")
+    assert several.remedy.broker[0].startswith(
+        "correct the forward at 10.0.0.2:9003: it leads to node 2" if beside else "give `gw.example` one address in DNS"
+    )
+
+
 def test_rules_into_another_cluster_are_given_the_proven_targets() -> None:
     away = tuple(
         replace(path, probe=path.probe and replace(path.probe, cluster_id="staging")) for path in HEALTHY.paths

@@ -100,6 +100,23 @@ def test_a_node_that_answers_at_its_own_address_has_lent_its_certificate() -> No
     assert "DNS" not in " ".join((*finding.remedy.client, *finding.remedy.broker))
 
 
+def test_in_another_network_a_forward_is_more_likely_than_a_copied_key_store() -> None:
+    found = diagnose(cluster({7: showing(7, 4, place="198.51.100.23")}))
+    finding = the(found, "BN402")
+    assert finding.message.endswith("a forward there probably leads to node 4")
+    assert finding.remedy.broker[0] == "correct the forward at kafka-7.hq.example:9093: it must lead to node 7"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "advised"), [((4, 7), "give each broker a port or an address of its own"), ((7,), "correct the DNS")]
+)
+def test_names_of_all_nodes_at_one_port_are_a_gateway_s(nodes: tuple[int, ...], advised: str) -> None:
+    """With two of them, the one leads to the machine of the other."""
+    found = diagnose(cluster({node: showing(node, 0, place=PLACES[0]) for node in nodes}))
+    assert [each.code for each in found.causes] == ["BN402"]
+    assert all(each.remedy.broker[0].startswith(advised) for each in found.findings if each.code == "BN402")
+
+
 GATE = "10.1.0.80"
 
 

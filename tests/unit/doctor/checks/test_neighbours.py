@@ -966,6 +966,20 @@ def test_what_only_a_server_of_another_listener_names_is_no_cause_beside_it() ->
     assert {each.because for each in found.findings if each.code == "BN301"} == {("BN603",)}
 
 
+@pytest.mark.parametrize("name", ["OUTER", "INNER"])
+def test_a_forward_that_leads_a_bootstrap_server_to_another_listener_is_the_cause(name: str) -> None:
+    """The listener with this endpoint is there, and no address of another one is to be reached."""
+    server = WITHOUT_MAP.bootstraps[0]
+    lost = tuple(replace(path, probe=refused(path.broker.endpoint)) for path in WITHOUT_MAP.paths)
+    listeners = (
+        ListenerSeen(1, "INNER", BROKERS[0].endpoint, lost[0].probe, (server.endpoint,)),
+        ListenerSeen(1, name, server.endpoint, server),
+    )
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=lost, listeners=listeners))
+    assert causes(found) == (["BN603"] if name == "OUTER" else ["BN302"])
+    assert (f"{server.endpoint}: it must lead to listener OUTER of node 1" in advice(found)) == (name == "OUTER")
+
+
 def test_an_unknown_name_among_known_ones_is_the_name_server_s_matter() -> None:
     named = tuple(Advertised(each.node_id, f"kafka-{each.node_id}.example", 9092) for each in BROKERS)
     known = tuple(
