@@ -35,6 +35,7 @@ from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.short_input import (
     LINES,
     Found,
+    cut,
     is_harmless_beside_trouble,
     named_loosely,
     numbered,
@@ -250,6 +251,8 @@ class _Reader:
             self._take(named_loosely(self._above))
         elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
             self._take(numbered(self._above))
+        if all(_only_places(each) and not each.cause for each in told):
+            self._take(cut(self._above))
         if not self._explained:
             self._take(steps(self._above))
         lines = [*self._above]
