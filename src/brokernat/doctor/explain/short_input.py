@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors
@@ -90,6 +90,7 @@ _ELLIPSIS = re.compile(r"\s?(?:\.{3}|…)['\")\]»”]?$")
 # The characters that a cut text shares with a known one at least.
 _SHARED = 14
 _WORD_START = re.compile(r"(?<![A-Za-z0-9])(?=[\w\[])")
+_SEPARATOR = re.compile(r"[:.;] ")
 _IS_CUT: Final = "The line is cut here, and what is missing may say more."
 
 
@@ -178,6 +179,10 @@ def cut(lines: Iterable[str]) -> Iterator[Found]:
         found = {whole: match for whole, match in matches if match and match.end > len(kept)}
         # A longer text only says more than one that it begins with.
         shortest = [match for whole, match in found.items() if sum(map(whole.startswith, found)) == 1]
+        if ellipsis and not found:
+            # A cut reason; what is before it may be whole.
+            wholes = (match_line(kept[: each.start()]) for each in reversed([*_SEPARATOR.finditer(kept)]))
+            shortest = [*islice((match for match in wholes if match and match.known.tells < Tells.WRAPPER), 1)]
         if len({match.known.key for match in shortest}) != 1:
             continue
         match, known = shortest[0], shortest[0].known

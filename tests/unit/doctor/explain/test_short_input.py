@@ -62,6 +62,10 @@ def test_each_name_and_number_is_found_beside_kafka() -> None:
         ("kafka: dial tcp 10.0.0.1:9092: connect: connection refu…", "net-refused"),
         ('"kafka: dial tcp 10.0.0.1:9092: connect: connection refu..."', "net-refused"),
         ("org.apache.kafka.common.errors.SslAuthenticationExceptio", "java-class-ssl"),
+        (
+            "kafka: client has run out of available brokers to talk to: dial tcp 10.0.0.1:9...",
+            "sarama-out-of-brokers",
+        ),
         ("kafka server: Request was for a topic or partition tha...", "error-topic-missing"),
         ("ERROR kafka.cluster: Topic orders not found in clus", "python-unknown-topic"),
         ("[sarama] client/metadata no available broker to send metadata ...", "client-no-brokers"),
