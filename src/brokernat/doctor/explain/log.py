@@ -35,6 +35,7 @@ from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.short_input import (
     LINES,
     Found,
+    cut,
     is_harmless_beside_trouble,
     named_loosely,
     numbered,
@@ -43,6 +44,7 @@ from brokernat.doctor.explain.short_input import (
     wrapped,
 )
 from brokernat.doctor.explain.surroundings import (
+    BROKER,
     continues_stack,
     error_above,
     exception_of,
@@ -67,6 +69,7 @@ _FRAMES = 12
 _FRAME = ("at ", '"')
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
+_BROKER = "Kafka broker"
 
 
 @dataclass(slots=True)
@@ -75,7 +78,7 @@ class ExplainedLine:
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
     `settled` is the title of the fault below it in its stack, if that fault is the whole reason: other guesses do not
-    count then. `code` is the sentence that names the code that failed.
+    count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
     """
 
     match: LineMatch
@@ -86,6 +89,7 @@ class ExplainedLine:
     cause: str = ""
     settled: str = ""
     code: str = ""
+    of_broker: bool = False
 
     @property
     def means(self) -> str:
@@ -94,7 +98,7 @@ class ExplainedLine:
             return f"The line below it contains the reason: {self.settled}."
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
-            return f"{self.code} No broker reported this."
+            return self.code if self.of_broker else f"{self.code} No broker reported this."
         return f"{self.match.means} {self.code}" if self.code else self.match.means
 
     @property
@@ -250,6 +254,8 @@ class _Reader:
             self._take(named_loosely(self._above))
         elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
             self._take(numbered(self._above))
+        if all(_only_places(each) and not each.cause for each in told):
+            self._take(cut(self._above))
         if not self._explained:
             self._take(steps(self._above))
         lines = [*self._above]
@@ -351,6 +357,8 @@ class _Reader:
             self._wrapper = explained
         if it.match.known.names_code and not explained.code:
             explained.code = failing_code(it.text, it.below)
+            by_broker = any(each.match.known.client == _BROKER for each in self._event)
+            explained.of_broker = by_broker or BROKER in explained.code
         explained.count += 1
         explained.last_seen = it.when
         explained.settled = ""

@@ -21,6 +21,7 @@ from brokernat.doctor.explain.known_errors import error_in, is_frame
 from brokernat.doctor.explain.known_lines import Explanation, HostHint, KnownLine, Role, Tells, host_hints, known_lines
 from brokernat.doctor.explain.log_text import LONG, cached_by_wording, wording_of
 from brokernat.doctor.explain.peers import UNNAMED, Peer, Words, peer_of
+from brokernat.doctor.host_kinds import address
 
 _LETTERS = 5
 # Texts share letters in their first characters; later ones would only take time to count.
@@ -118,6 +119,9 @@ class LineMatch:
     def _host_hint(self) -> HostHint | None:
         # Only for endpoints from metadata: the user chose the bootstrap server.
         kind = self.peer.host_kind if self._lacks_rule else ""
+        if kind == "inside" and address(self.peer.words.get("ip", "").strip("[]")) is not None:
+            # The line shows the address that the name has here.
+            return None
         return next((hint for hint in host_hints() if hint.kind == kind), None)
 
 

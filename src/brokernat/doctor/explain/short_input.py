@@ -6,20 +6,26 @@ programs have names of their own for them: `Topicauthoizationexception`, `'Messa
 `err_code: 7`. A name is compared without case and separators, a long one with a wrong letter or two, a sentence without
 case and punctuation; a number counts only beside words of Kafka. Names that other programs have, too, count only if the
 input names Kafka.
+
+Titles of forums and viewers of logs cut lines. If a line names Kafka and its end is cut, it means what all known texts
+mean that begin as it ends, if that is one thing. Only the constant texts of kinds count, so nothing of an example gets
+into an answer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, NamedTuple, TypeAlias
 
 from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors
-from brokernat.doctor.explain.known_lines import KnownLine, Tells
-from brokernat.doctor.explain.log_text import timestamp
+from brokernat.doctor.explain.known_lines import KnownLine, Tells, known_lines
+from brokernat.doctor.explain.log_text import timestamp, wording_of
 from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line, match_step
 from brokernat.doctor.explain.peers import peer_of
 from brokernat.doctor.explain.surroundings import is_of_stack, names_kafka
@@ -78,6 +84,14 @@ _BEGINS = re.compile(
     r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b|[\w.-]{1,60} +\| "
 )
 _CLASS = re.compile(r"(?:[a-z]\w*\.){2,12}[A-Z]")
+
+# What is left in the place of the rest of a line; a title may be in quotes.
+_ELLIPSIS = re.compile(r"\s?(?:\.{3}|…)['\")\]»”]?$")
+# The characters that a cut text shares with a known one at least.
+_SHARED = 14
+_WORD_START = re.compile(r"(?<![A-Za-z0-9])(?=[\w\[])")
+_SEPARATOR = re.compile(r"[:.;] ")
+_IS_CUT: Final = "The line is cut here, and what is missing may say more."
 
 
 class Found(NamedTuple):
@@ -150,6 +164,52 @@ def named_loosely(lines: Iterable[str]) -> Iterator[Found]:
 def numbered(lines: Iterable[str]) -> Iterator[Found]:
     """The errors that lines name by a number."""
     return _errors(lines, error_numbered)
+
+
+def cut(lines: Iterable[str]) -> Iterator[Found]:
+    """The kinds of lines that end with an ellipsis, or of the last line if it ends in a word."""
+    texts = [text for text in map(_shown, lines) if text]
+    for number, text in enumerate(texts):
+        ellipsis = _ELLIPSIS.search(text)
+        ends_in_word = text[-1].isalnum() and number == len(texts) - 1
+        if not (ellipsis or ends_in_word) or not names_kafka(text) or is_frame(text):
+            continue
+        kept = text[: ellipsis.start()] if ellipsis else text
+        matches = ((whole, match_line(whole)) for whole in _completed(kept, in_word=not ellipsis))
+        found = {whole: match for whole, match in matches if match and match.end > len(kept)}
+        # A longer text only says more than one that it begins with.
+        shortest = [match for whole, match in found.items() if sum(map(whole.startswith, found)) == 1]
+        if ellipsis and not found:
+            # A cut reason; what is before it may be whole.
+            wholes = (match_line(kept[: each.start()]) for each in reversed([*_SEPARATOR.finditer(kept)]))
+            shortest = [*islice((match for match in wholes if match and match.known.tells < Tells.WRAPPER), 1)]
+        if len({match.known.key for match in shortest}) != 1:
+            continue
+        match, known = shortest[0], shortest[0].known
+        if not (match.calm or known.fallback):
+            said = tuple(replace(each, means=f"{each.means} {_IS_CUT}") for each in known.explanations)
+            yield Found(number, replace(match, known=replace(known, explanations=said), end=len(text)), text)
+
+
+def _completed(text: str, *, in_word: bool) -> Iterator[str]:
+    """The text with the rest of each known text that begins as it ends."""
+    wording = wording_of(text)
+    for start in _WORD_START.finditer(text, 0, max(0, len(text) - _SHARED + 1)):
+        at, length = start.start(), len(text) - start.start()
+        for known in _by_beginning().get(wording[at : at + _SHARED], ()):
+            goes_on = len(known) > length and wording_of(known).startswith(wording[at:])
+            if goes_on and (known[length].isalnum() or not in_word):
+                yield f"{text}{known[length:]}"
+
+
+@cache
+def _by_beginning() -> Mapping[str, list[str]]:
+    """The constant texts of all kinds and errors by their first characters."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in dict.fromkeys(text for known in (*known_lines(), *known_errors()) for text in known.holds):
+        if len(text) > _SHARED:
+            found[wording_of(text)[:_SHARED]].append(text)
+    return found
 
 
 def is_harmless_beside_trouble(match: LineMatch, lines: Iterable[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
+from typing import Final
 
 from brokernat.doctor.explain.matching import LineMatch, match_line
 from brokernat.text import printable
@@ -49,16 +50,22 @@ _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groo
 # The libraries around Kafka; everything else is code of the program or of a plug-in.
 _LIBRARY = re.compile(
     r"(?:(?P<spring>org\.springframework\.kafka)|(?P<boot>org\.springframework)|(?P<streams>org\.apache\.kafka\.streams)|"
-    r"(?P<connect>org\.apache\.kafka\.connect)|(?P<kafka>org\.apache\.kafka|kafka)|(?P<confluent>io\.confluent)|"
+    r"(?P<connect>org\.apache\.kafka\.connect)|"
+    r"(?P<broker>kafka\.(?:server|network|log|cluster|controller|coordinator|raft|zk|zookeeper)|"
+    r"org\.apache\.kafka\.(?:server|storage|controller|raft|image|metadata|coordinator))|(?P<kafka>org\.apache\.kafka|kafka)|(?P<confluent>io\.confluent)|"
     r"(?P<spark>org\.apache\.spark)|(?P<flink>org\.apache\.flink)|(?P<debezium>io\.debezium)|"
     r"(?P<other>io\.(?:netty|quarkus|smallrye|vertx|micronaut|strimzi|micrometer)|reactor|akka|org\.(?:apache|eclipse|jboss|rocksdb)|"
     r"com\.(?:fasterxml|google)))\."
 )
+BROKER: Final = "the broker itself"
+"""How `failing_code` names a broker's own code."""
+
 _NAMES = {
     "spring": "spring-kafka",
     "boot": "Spring",
     "streams": "Kafka Streams",
     "connect": "Kafka Connect",
+    "broker": BROKER,
     "kafka": "Kafka itself",
     "confluent": "Confluent's libraries",
     "spark": "Spark",

@@ -433,3 +433,22 @@ def test_a_line_of_an_exception_that_was_broken_names_its_frame_too() -> None:
         ]
     )
     assert "`OrderSerializer.serialize`" in report.explained[0].means
+
+
+@pytest.mark.parametrize(
+    ("lines", "brokers"),
+    [
+        (["ERROR [KafkaApi-1] error (kafka.server.KafkaApis)", "java.lang.NullPointerException",
+          "\tat kafka.server.KafkaApis.handle(KafkaApis.scala:68)"], True),
+        (["[2018-04-24 00:20:21,253] ERROR Processor got uncaught exception. (kafka.network.Processor)",
+          "java.lang.NullPointerException",
+          "\tat org.apache.kafka.common.requests.RequestHeader.parse(RequestHeader.java:68)"], True),
+        (["java.lang.NullPointerException",
+          "\tat org.apache.kafka.clients.NetworkClient.poll(NetworkClient.java:68)"], False),
+    ],
+)  # fmt: skip
+def test_no_broker_reports_the_exception_of_a_client_alone(lines: list[str], brokers: bool) -> None:
+    found = explain_log(f"{line}\n" for line in lines).explained
+    means = " ".join(each.means for each in found if each.match.known.key == "jvm-exception")
+    assert "NullPointerException" in " ".join(each.line for each in found)
+    assert ("No broker reported this" not in means) is brokers

@@ -131,6 +131,13 @@ def test_what_an_advertised_host_gives_away(host: str, code: str | None) -> None
     assert bootstrap.codes == ("BN103",)
 
 
+def test_a_name_that_resolves_here_is_not_one_of_another_network() -> None:
+    found = match_line("kafka:9092/1: Connect to ipv4#172.20.0.5:9092 failed: Connection refused")
+    assert found is not None
+    assert "BN203" not in found.codes
+    assert "only the brokers' own network" not in found.means
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -1,10 +1,11 @@
 """Errors of the protocol in spellings that no client has are found in short inputs, and other words are not."""
 
 import pytest
+from tests.unit.doctor.explain.vectors import other_programs
 
 from brokernat.doctor.explain.known_errors import protocol_errors
 from brokernat.doctor.explain.log import explain_log
-from brokernat.doctor.explain.short_input import error_named_loosely
+from brokernat.doctor.explain.short_input import cut, error_named_loosely
 
 
 def explained(*lines: str) -> list[str]:
@@ -52,3 +53,50 @@ def test_each_name_and_number_is_found_beside_kafka() -> None:
             if found is None or found[0].key != key:
                 missed[text] = found and found[0].key
     assert missed == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("kafka: dial tcp 10.0.0.1:9092: connect: connection refu...", "net-refused"),
+        ("kafka: dial tcp 10.0.0.1:9092: connect: connection refu…", "net-refused"),
+        ('"kafka: dial tcp 10.0.0.1:9092: connect: connection refu..."', "net-refused"),
+        ("org.apache.kafka.common.errors.SslAuthenticationExceptio", "java-class-ssl"),
+        (
+            "kafka: client has run out of available brokers to talk to: dial tcp 10.0.0.1:9...",
+            "sarama-out-of-brokers",
+        ),
+        ("kafka server: Request was for a topic or partition tha...", "error-topic-missing"),
+        ("ERROR kafka.cluster: Topic orders not found in clus", "python-unknown-topic"),
+        ("[sarama] client/metadata no available broker to send metadata ...", "client-no-brokers"),
+    ],
+)
+def test_a_cut_line_means_what_all_texts_with_its_beginning_mean(line: str, key: str) -> None:
+    (found,) = cut([line])
+    assert (found.match.known.key, found.text) == (key, line)
+    assert found.match.means.endswith("The line is cut here, and what is missing may say more.")
+    assert key in explained(line)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # Of another program, though the rest could name Kafka.
+        ["The channel 'orders' is configured with an unknown connector (smallrye-..."],
+        ["dial tcp 10.0.0.1:5432: connect: connection refu..."],
+        # Too short, several meanings, or not at a cut.
+        ["kafka: connection..."],
+        ["org.apache.kafka.common.errors.Invalid..."],
+        ["kafka: connection refu in the past."],
+        # Only the last line may be cut without a mark.
+        ["kafka: dial tcp 10.0.0.1:9092: connect: connection refu", "the end"],
+    ],
+)
+def test_other_cut_lines_mean_nothing(lines: list[str]) -> None:
+    assert [*cut(lines)] == []
+
+
+def test_a_line_of_another_program_is_not_claimed_wherever_it_is_cut() -> None:
+    lines = {line for program in other_programs() for line in program.lines}
+    texts = [f"{line[:at]}{end}" for line in lines for at in range(20, len(line), 17) for end in ("...", "")]
+    assert [text for text in texts for _ in cut([text])] == []
