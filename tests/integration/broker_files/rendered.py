@@ -55,8 +55,9 @@ class RenderedCluster:
         self.folder.mkdir()
         voters = ",".join(f"{broker.node_id}@{broker.controller}" for broker in self.plan.brokers)
         for broker in self.plan.brokers:
-            # Of a cluster that exists the quorum is not rendered; the last one of two lines counts.
-            base = f"{BASE}controller.quorum.voters={voters}\nlog.dirs={self.folder}/{broker.node_id}\n"
+            # Of a cluster that exists the quorum is not rendered.
+            quorum = f"controller.quorum.voters={voters}\n" if self.plan.exists else ""
+            base = f"{BASE}{quorum}log.dirs={self.folder}/{broker.node_id}\n"
             self.file(broker.node_id).write_text(listeners(self.plan, "a test", broker.node_id) + base)
         cluster_id = new_id()
         formats = [

@@ -17,12 +17,12 @@ from brokernat.doctor.broker_files.listeners import (
     serving,
     setting_like,
 )
-from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.registry import Need, check, error, finding, warning
 from brokernat.doctor.evidence import Evidence
-from brokernat.doctor.finding import CheckFinding, Confidence, Severity
+from brokernat.doctor.finding import CheckFinding, Severity
 
 _PROTOCOL_MAP = "listener.security.protocol.map"
-_CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
+_CONTROLLERS = "controller.listener.names"
 _INTER_BROKER, _INTER_BROKER_PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
 _LISTENER = "`NAME://host:port`"
 _FORMS = {
@@ -236,64 +236,6 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
         if len(files) > 1:
             fix = "give each node its own `node.id` (before KRaft: `broker.id`)"
             yield error(f"node {node_id}", f"{len(files)} files have this id", tuple(files), broker=fix)
-
-
-@check("BN823", Need.FILES, explains=("BN814", "BN816"))
-def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """The controllers' listener is wrong.
-
-    Cause: The quorum's listener is missing, in the wrong place or at another port, so the node does not start:
-    {subjects}.
-    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients; or
-    `controller.quorum.voters` has another port than this listener.
-    Why: in KRaft mode `controller.listener.names` lists the listeners of the quorum. Nodes with the controller role
-    bind them, and other brokers only dial them; a broker that breaks this rule does not start. Kafka compares these
-    names as written, not in upper case.
-    Remedy: follow the hint of the finding.
-    """
-    bound = {each.node_id: _quorum_ports(each) for each in all_listeners(evidence) if "controller" in each.roles}
-    for broker in all_listeners(evidence):
-        if broker.is_kraft:
-            yield from _kraft(broker)
-            wrong = {node: port for node, port in broker.voters.items() if bound.get(node) and port not in bound[node]}
-            if wrong:
-                named = ", ".join(f"port {port} for node {node}" for node, port in wrong.items())
-                right = ", ".join(f"{bound[node][0]} for node {node}" for node in wrong)
-                message = f"`{_VOTERS}` has {named}, where the controllers' listener is not bound"
-                yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")
-        elif broker.controllers:
-            message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
-            fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
-            yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
-
-
-def _quorum_ports(broker: BrokerListeners) -> list[int]:
-    return [each.port for each in broker.listeners if each.name in broker.controllers]
-
-
-def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
-    bound = {each.name for each in broker.listeners}
-    absent = [name for name in broker.controllers if name not in bound]
-    present = [name for name in broker.controllers if name in bound]
-    others = [each.name for each in broker.of_clients()]
-    advertised = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
-    if not broker.controllers:
-        fix = f"set `{_CONTROLLERS}` to the name of the quorum's listener"
-        yield error(broker.name, f"`{_CONTROLLERS}` is not set", broker=fix)
-    elif "controller" in broker.roles and absent:
-        fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
-        yield error(
-            broker.name, f"`{_CONTROLLERS}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix
-        )
-    elif "controller" not in broker.roles and present:
-        fix = f"remove {', '.join(present)} from `listeners`: only nodes with the controller role bind it"
-        yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)
-    elif not broker.serves_clients and others:
-        fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
-        yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
-    if advertised and broker.serves_clients:
-        message = "is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
-        yield info(broker.name, f"{', '.join(advertised)} {message}")
 
 
 @check("BN829", Need.FILES)
