@@ -27,6 +27,9 @@ _ELLIPSIS = re.compile(r"\s?(?:\.{3}|…)['\")\]»”]?$")
 _SHARED = 14
 _WORD_START = re.compile(r"(?<![A-Za-z0-9])(?=[\w\[])")
 _SEPARATOR = re.compile(r"[:.;] ")
+# Where the constant text is behind the node.
+_NODE = re.compile(r"Connection to node -?\d+(?: \([^()\s]{1,300}\))?(?P<rest> [\w .]{0,60})?$")
+_AFTER_NODE: Final = " could not be established. Broker may not be available."
 _IS_CUT: Final = "The line is cut here, and what is missing may say more."
 
 
@@ -58,6 +61,8 @@ def cut(lines: Iterable[str]) -> Iterator[Found]:
 def _completed(text: str, *, in_word: bool) -> Iterator[str]:
     """The text with the rest of each known text that begins as it ends."""
     wording = wording_of(text)
+    if (node := _NODE.search(text)) and _AFTER_NODE.startswith(node["rest"] or ""):
+        yield f"{text}{_AFTER_NODE.removeprefix(node['rest'] or '')}"
     for start in _WORD_START.finditer(text, 0, max(0, len(text) - _SHARED + 1)):
         at, length = start.start(), len(text) - start.start()
         for known in _by_beginning().get(wording[at : at + _SHARED], ()):

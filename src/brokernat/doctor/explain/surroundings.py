@@ -82,7 +82,7 @@ _VALUE = re.compile(
 # A line that begins so is itself the cause of the line above.
 _CAUSED = "Caused by: "
 _KAFKA = re.compile(
-    r"(?i:kafka|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.(?:a|s)\.k\.|"
+    r"(?i:kafka|\bapiversions?request\b|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.(?:a|s)\.k\.|"
     r"\bo\.s\.c\.s\.b\.k\.|clientId=|"
     r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap[._]servers|[Bb]ootstrap (?:broker|server)|"
     r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
@@ -118,6 +118,13 @@ _OTHERS = re.compile(
     r"hdfs|hive|hbase|rpcretrying|ipc\.client|usergroupinformation|impala|tsocket|sssd|nsupdate|catalina|spnegoauth|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
     r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
     r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
+)
+# The names of servers of other programs, as containers and machines have them.
+_OTHER_SERVER = re.compile(
+    r"(?i)(?:[\w-]{1,40}[-_.])?(?:job-?manager|task-?manager|name-?node|data-?node|resource-?manager|node-?manager|"
+    r"journal-?node|region-?server|hmaster|meta-?store|spark-?master|nacos|minio|memcached?|clickhouse|influxdb|"
+    r"prometheus|grafana|kibana|logstash|graphite|statsd|etcd|neo4j|couchdb|couchbase|sqlserver|mssql|db2)"
+    r"(?:[-_.\d][\w.-]{0,200})?"
 )
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
@@ -244,6 +251,8 @@ def is_kafkas(match: LineMatch, text: str, below: Iterable[str], above: Iterable
             return True
         if _others(line) - own:
             return False
+    if _OTHER_SERVER.fullmatch(match.peer.words.get("host", "")):
+        return False
     return False if _others(text) - (own if known.everyones else set()) else None
 
 
