@@ -50,7 +50,7 @@ class Brokers:
         self._upstream = upstream
         self._limit = limit
         self._spares: dict[_Target, tuple[socket.socket, float]] = {}
-        """Spare connections, and since when they wait."""
+        """Spare connections, and when each was kept or opened."""
         self._dialled: WeakKeyDictionary[socket.socket, tuple[_Target, float]] = WeakKeyDictionary()
         """Where each connection leads, and since when."""
         self._opening: dict[_Target, asyncio.Task[None]] = {}
@@ -69,7 +69,7 @@ class Brokers:
             if _is_open(spare):
                 return spare
             close(spare)
-        if not self._takes_no_time(target):
+        if not self._connects_at_once(target):
             return None
         connection = dial_loopback(target[0])
         return None if connection is None else self._noted(connection, target)
@@ -107,7 +107,7 @@ class Brokers:
         An error is the next client's: it meets the same one.
         """
         target = self._target(node_id)
-        if target is None or target in self._spares or target in self._opening or self._takes_no_time(target):
+        if target is None or target in self._spares or target in self._opening or self._connects_at_once(target):
             return
         task = asyncio.get_running_loop().create_task(self._open_spare(target))
         self._opening[target] = task
@@ -129,13 +129,13 @@ class Brokers:
         self._spares[target] = connection, now
         return True
 
-    def close_spares(self, since_before: float | None = None) -> None:
-        """Close the spare connections that wait since before this time of `time.monotonic`; all of them without it."""
-        if since_before is None:
+    def close_spares(self, kept_before: float | None = None) -> None:
+        """Close the spare connections that were kept before this time of `time.monotonic`; all of them without it."""
+        if kept_before is None:
             for task in self._opening.values():
                 task.cancel()
         for target, (spare, since) in list(self._spares.items()):
-            if since_before is None or since < since_before:
+            if kept_before is None or since < kept_before:
                 del self._spares[target]
                 close(spare)
 
@@ -161,7 +161,7 @@ class Brokers:
     def _of_server(self, server: Endpoint) -> _Target:
         return self._nodes.bootstrap(server), server.host
 
-    def _takes_no_time(self, target: _Target) -> bool:
+    def _connects_at_once(self, target: _Target) -> bool:
         return self._upstream.plain and is_loopback(target[0])
 
     async def _dial(self, target: _Target) -> socket.socket:

@@ -164,14 +164,15 @@ class Relay:
     def source_ended(self, flow: _Flow) -> None:
         """Called when the source of a flow has ended and all its bytes are sent."""
         finished = self.session.idle and not self._responses.unsent
-        if flow is self._requests and not self._ending and not finished and flow.shut_down_sending():
-            return
-        if flow is self._requests and not self._ending and finished and self.session.only_asked:
-            # At once: the next client may already be waiting to be accepted.
-            self.close(reusable=True)
-        else:
-            # Nobody waits for the end, but perhaps a client for its connection.
-            polling.running().when_idle(self.close)
+        if flow is self._requests and not self._ending:
+            if not finished and flow.shut_down_sending():
+                return
+            if finished and self.session.only_asked:
+                # At once: the next client may already be waiting to be accepted.
+                self.close(reusable=True)
+                return
+        # Nobody waits for the end, but perhaps a client for its connection.
+        polling.running().when_idle(self.close)
 
     def close(self, fault: Exception | None = None, *, reusable: bool = False) -> None:
         """Close both sockets; a `reusable` connection to the broker may be kept."""

@@ -253,6 +253,8 @@ def _servers_on_another_listener(evidence: Evidence) -> Iterator[CheckFinding]:
         others = [each for each in evidence.listeners if each.endpoint == end and each.name not in answers[end]]
         if answers[end] and others:
             meant[end] = others[0]
+    if not meant:
+        return
     right = {each for probe in evidence.bootstraps if probe.endpoint not in meant for each in probe.brokers or ()}
     astray = [path_failure(path, evidence) for path in evidence.paths if path.broker not in right]
     for server in bootstrap_servers(evidence) if any(astray) else ():

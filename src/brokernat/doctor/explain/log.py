@@ -91,6 +91,11 @@ class ExplainedLine:
     code: str = ""
     of_broker: bool = False
 
+    def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
+        """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""
+        self.code = failing_code(exception, below)
+        self.of_broker = BROKER in self.code or any(each.match.known.client == _BROKER for each in beside)
+
     @property
     def means(self) -> str:
         """The meaning, in sentences."""
@@ -263,7 +268,7 @@ class _Reader:
             if explained.match.known.names_code and not explained.code:
                 # A terminal or a mail may have broken the line of the exception.
                 below = next((lines[at:] for at, line in enumerate(lines, 1) if explained.line in line), [])
-                explained.code = failing_code(explained.line, below)
+                explained.find_code(explained.line, below, told)
 
     def _beside_kafka(self) -> list[_Occurrence]:
         """What every program prints, if a line of this short input names Kafka, or a program around it."""
@@ -356,9 +361,7 @@ class _Reader:
             explained.cause = exception_within(it.text)
             self._wrapper = explained
         if it.match.known.names_code and not explained.code:
-            explained.code = failing_code(it.text, it.below)
-            by_broker = any(each.match.known.client == _BROKER for each in self._event)
-            explained.of_broker = by_broker or BROKER in explained.code
+            explained.find_code(it.text, it.below, self._event)
         explained.count += 1
         explained.last_seen = it.when
         explained.settled = ""

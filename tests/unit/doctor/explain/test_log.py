@@ -443,6 +443,9 @@ def test_a_line_of_an_exception_that_was_broken_names_its_frame_too() -> None:
         (["[2018-04-24 00:20:21,253] ERROR Processor got uncaught exception. (kafka.network.Processor)",
           "java.lang.NullPointerException",
           "\tat org.apache.kafka.common.requests.RequestHeader.parse(RequestHeader.java:68)"], True),
+        # The line of the exception is broken, as a terminal breaks it.
+        (['java.lang.NullPointerException: Cannot invoke "String.getBytes()" because "org.json.JSONObject.',
+          'toString()" is null', "\tat kafka.server.KafkaApis.handle(KafkaApis.scala:68)"], True),
         (["java.lang.NullPointerException",
           "\tat org.apache.kafka.clients.NetworkClient.poll(NetworkClient.java:68)"], False),
     ],
