@@ -56,12 +56,14 @@ class Counters:
     """
 
     def __init__(self, workers: int = 1) -> None:
-        self._workers = workers
+        self.workers = workers
+        self.worker = 0
         self._cells = memoryview(mmap.mmap(-1, 8 * len(SERIES) * workers)).cast("q")
         self._first = 0
 
     def row(self, worker: int) -> None:
         """Select the row of this worker, counted from 0. A replaced worker's gauge of connections is reset."""
+        self.worker = worker
         self._first = worker * len(SERIES)
         for name, (kind, _) in SERIES.items():
             if kind == "gauge":
@@ -70,12 +72,21 @@ class Counters:
     def add(self, name: str, amount: int = 1) -> None:
         self._cells[self._first + _INDEX[name]] += amount
 
+    def own(self, name: str) -> int:
+        """The value of this worker."""
+        return self._cells[self._first + _INDEX[name]]
+
+    def least(self, name: str) -> int:
+        """The smallest value of a worker."""
+        return min(self._values(name))
+
     def total(self, name: str) -> int:
         """The sum over all workers."""
-        rows = range(self._workers)
-        values = [self._cells[row * len(SERIES) + _INDEX[name]] for row in rows]
         # Each worker binds the same ports.
-        return max(values) if name == "nodes" else sum(values)
+        return max(self._values(name)) if name == "nodes" else sum(self._values(name))
+
+    def _values(self, name: str) -> list[int]:
+        return self._cells[_INDEX[name] :: len(SERIES)].tolist()
 
     def text(self) -> str:
         """The text format 0.0.4 of Prometheus."""

@@ -30,6 +30,7 @@ from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes, node_port, nodes_file
 from brokernat.proxy.relay import BUFFER, Relay
+from brokernat.proxy.turns import Turns
 from brokernat.proxy.upstream import UnreachableError, close, prepare, tls_handshake, upstream_of, wrap_tls
 from brokernat.text import counted
 from brokernat.wire import DownstreamProtocolError, OutdatedAnswerError, Session, UpstreamProtocolError
@@ -96,6 +97,7 @@ class Proxy:
         self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
         upstream = upstream_of(cluster, login=settings.login)
         self._brokers = Brokers(cluster.bootstrap_servers, self._nodes, upstream, self._limits.handshake)
+        self._turns = Turns(self._counters)
         self._listeners: dict[int, socket.socket] = {}
         self._relays: dict[Relay, int] = {}
         self._peers: Counter[str] = Counter()
@@ -241,6 +243,7 @@ class Proxy:
         listener = self._bind(port)
         listener.listen(_BACKLOG)
         listener.setblocking(False)
+        self._turns.join(node_id, listener)
         self._listeners[node_id] = listener
         polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
 
@@ -350,8 +353,10 @@ class Proxy:
         if self._over_limit(address[0]):
             self._counters.add("limited")
             client.close()
+            self._turns.pass_on(node_id, listener)
             return True
         self._count_connection(address[0])
+        self._turns.accepted(node_id, listener)
         broker = self._brokers.ready(node_id) if self._downstream_tls is None else None
         if broker is not None:
             prepare(client)
@@ -366,6 +371,7 @@ class Proxy:
         if error.errno not in _NO_DESCRIPTOR:
             raise error
         self._brokers.close_spares()
+        self._turns.pass_on(node_id, listener)
         self._warn(f"no connections are accepted for one second: {error.strerror}", "allow more files: `ulimit -n`")
         loop = polling.running()
         loop.on_readable(listener.fileno(), None)
@@ -491,6 +497,7 @@ class Proxy:
         if self._draining:
             return
         self._share_nodes()
+        self._turns.watch(self._now, self._listeners)
         self._brokers.close_old_spares()
         limits = self._limits
         for relay in list(self._relays):

@@ -25,9 +25,11 @@ from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError
 from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, server, upstream
+from brokernat.proxy.brokers import BOOTSTRAP
 from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes
 from brokernat.proxy.server import Proxy
+from brokernat.proxy.turns import Turns
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
 _ADDRESSES = count(2)
@@ -278,9 +280,10 @@ def ended(connection: socket.socket) -> bool:
 
 @pytest.mark.parametrize("limits", [Limits(per_address=1), Limits(connections=1)])
 def test_a_connection_above_a_limit_is_closed_and_no_other(
-    start: Start, caplog: pytest.LogCaptureFixture, limits: Limits
+    start: Start, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, limits: Limits
 ) -> None:
-    proxy = start(limits=limits)
+    proxy, turned_away = start(limits=limits), []
+    monkeypatch.setattr(Turns, "pass_on", lambda _, node_id, __: turned_away.append(node_id))
     with closing(connected(proxy.bootstrap)) as first:
         assert ask(first, API_VERSIONS)
         with closing(connected(proxy.bootstrap)) as second:
@@ -288,6 +291,8 @@ def test_a_connection_above_a_limit_is_closed_and_no_other(
         assert ask(first, API_VERSIONS, 2)
     # And not because it has sent no request.
     assert "closed a connection of 127.0.0.1: " in caplog.text
+    # Another worker may have room for the next one.
+    assert turned_away == [BOOTSTRAP]
 
 
 def test_a_client_that_does_not_begin_is_closed(start: Start, caplog: pytest.LogCaptureFixture) -> None:

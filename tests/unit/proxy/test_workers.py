@@ -116,6 +116,25 @@ def test_workers_share_ports_and_counters_and_are_replaced(
     assert not any(Path(f"/proc/{pid}").exists() for pid in running)
 
 
+def test_clients_are_served_while_a_worker_hangs(proxy: subprocess.Popen[str]) -> None:
+    """Also if it is the one that all clients came to; the kernel still gives it some."""
+
+    def is_served() -> bool:
+        with closing(connected(LISTEN)) as connection:
+            connection.settimeout(0.2)
+            try:
+                return bool(ask(connection, API_VERSIONS))
+            except TimeoutError:
+                return False
+
+    for pid in workers(proxy):
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            until(is_served)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+
 def test_a_restart_keeps_the_process_and_its_ports(
     proxy: subprocess.Popen[str], brokers: Served, rules: Path, tmp_path: Path
 ) -> None:
