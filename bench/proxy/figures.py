@@ -22,7 +22,7 @@ from brokernat.testbed import RunningCluster
 CLIENT = "4.3.1"
 OURS, OURS_TWICE, NGINX = "proxy, 1 worker", "proxy, 2 workers", "nginx"
 _RATE = 2_000
-_CONNECTIONS = 200
+_CONNECTIONS = 300
 _GIB = 1 << 30
 _MIB = 1 << 20
 _LARGE_FETCH = {"max.partition.fetch.bytes": str(50 * _MIB), "fetch.max.bytes": str(50 * _MIB)}
@@ -137,7 +137,8 @@ class Bench:
 
     def _connections(self) -> Iterator[bool]:
         runs = [partial(connect, side.bootstrap, "paced", _CONNECTIONS) for side in self._sides]
-        _, *rounds = in_turns(runs, self._size.rounds + 1)
+        # A second each, so there are as many as of all forks.
+        _, _, *rounds = in_turns(runs, self._size.forks * self._size.rounds + 2)
         direct = fmean(taken[0] for taken in rounds) / _CONNECTIONS
         say(f"connect, ApiVersions, Metadata: direct {direct * 1e3:.2f} ms")
         for number, side in enumerate(self._sides[1:], 1):
