@@ -1,4 +1,4 @@
-"""The proxy of one cluster in one process: ports, connections, limits, map changes and shutdown.
+"""The proxy of one cluster in one process: connections, limits, map changes and shutdown.
 
 A connection is accepted on the port of a node or of the bootstrap server. Its broker is dialled at once, without a task
 if nothing has to be awaited; then the relay owns both sockets. The port of a node is bound before the response that
@@ -8,19 +8,18 @@ contains it is sent, so every advertised port is open.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import socket
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from brokernat.address import AddressMap, Endpoint, not_bound
+from brokernat.address import AddressMap, Endpoint
 from brokernat.address.host import is_wildcard
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
@@ -28,9 +27,9 @@ from brokernat.proxy import polling
 from brokernat.proxy.brokers import BOOTSTRAP, Brokers
 from brokernat.proxy.handover import Connection, Handover, connections
 from brokernat.proxy.metrics import Counters
-from brokernat.proxy.nodes import Nodes, node_port, nodes_file
+from brokernat.proxy.nodes import Nodes, nodes_file
+from brokernat.proxy.ports import Ports
 from brokernat.proxy.relay import BUFFER, Relay
-from brokernat.proxy.turns import Turns
 from brokernat.proxy.upstream import UnreachableError, close, prepare, tls_handshake, upstream_of, wrap_tls
 from brokernat.text import counted
 from brokernat.wire import DownstreamProtocolError, OutdatedAnswerError, Session, UpstreamProtocolError
@@ -38,13 +37,11 @@ from brokernat.wire.protocols import protocol_of_client
 
 _log = logging.getLogger("brokernat.proxy")
 
-_BACKLOG: Final = 512
 _SWEEP_INTERVAL: Final = 1.0
 _DIAL_GRACE: Final = 1.0
 """Seconds to wait at the end for connections whose broker is being dialled."""
 _REPEAT_AFTER: Final = 30.0
 """Seconds before the same warning is logged again."""
-_NO_DESCRIPTOR: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _cached_endpoint: Final = lru_cache(maxsize=4096)(Endpoint)
 """Cached: every Metadata response has the same endpoints, and parsing one takes as long as the rest of a response."""
@@ -92,13 +89,11 @@ class Proxy:
         self._settings = settings
         self._limits = settings.limits
         self._counters = counters or Counters()
-        self._shared = False
         self._downstream_tls = None if settings.certificate is None else server_context(*settings.certificate)
         self._nodes = Nodes(cluster.address_map, nodes_file(cluster, settings.listen) if settings.remember else None)
         upstream = upstream_of(cluster, login=settings.login)
         self._brokers = Brokers(cluster.bootstrap_servers, self._nodes, upstream, self._limits.handshake)
-        self._turns = Turns(self._counters)
-        self._listeners: dict[int, socket.socket] = {}
+        self._ports = Ports(settings.listen, settings.first_node, self._counters, self._came, self._no_descriptor)
         self._relays: dict[Relay, int] = {}
         self._peers: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,7 +113,7 @@ class Proxy:
         """
         loop = asyncio.get_running_loop()
         self._now = loop.time()
-        self._listen(BOOTSTRAP, self._settings.listen.port)
+        self._ports.open(BOOTSTRAP)
         self._bind_known_nodes()
         loop.call_later(_SWEEP_INTERVAL, self._sweep)
 
@@ -141,22 +136,9 @@ class Proxy:
         self._brokers.forget_offers()
         self._change(exchange, self._nodes.advertised)
 
-    @contextmanager
-    def reserved(self, *, from_previous_program: bool) -> Iterator[None]:
-        """Bind the port that the workers share, without listening: an error must be raised before workers are forked.
-
-        Args:
-            from_previous_program: whether workers of the previous program still listen on the port; otherwise it must
-                be free.
-
-        Raises:
-            ConfigError: it cannot be bound.
-        """
-        if not from_previous_program:
-            self._bind(self._settings.listen.port).close()
-        self._shared = True
-        with self._bind(self._settings.listen.port):
-            yield
+    def reserved(self, *, from_previous_program: bool) -> AbstractContextManager[None]:
+        """See `Ports.reserved`."""
+        return self._ports.reserved(from_previous_program=from_previous_program)
 
     def end(self) -> None:
         """Close every connection at once."""
@@ -168,12 +150,7 @@ class Proxy:
         """Accept the waiting connections, then stop listening."""
         self._draining = True
         self._brokers.close_spares()
-        for node_id, listener in self._listeners.items():
-            for _ in range(_BACKLOG):
-                if not self._accept(listener, node_id):
-                    break
-            polling.running().on_readable(listener.fileno(), None)
-            listener.close()
+        self._ports.close()
 
     async def drain(self, handover: Handover | None = None) -> None:
         """Answer requests in flight, then close or hand over connections. Call `stop_listening` before."""
@@ -237,45 +214,16 @@ class Proxy:
         """The endpoint that is dialled for a node now; empty for the bootstrap server."""
         return "" if node_id == BOOTSTRAP else str(self._nodes.dial_target(node_id))
 
-    # Ports.
-
-    def _listen(self, node_id: int, port: int) -> None:
-        listener = self._bind(port)
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
-        self._turns.join(node_id, listener)
-        self._listeners[node_id] = listener
-        polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
-
-    def _bind(self, port: int) -> socket.socket:
-        host = self._settings.listen.host
-        try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            family, _, _, _, address = found[0]
-            listener = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                if self._shared:
-                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-                if family == socket.AF_INET6:
-                    listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-                listener.bind(address)
-            except OSError:
-                listener.close()
-                raise
-        except OSError as error:
-            raise not_bound("the proxy", Endpoint(host, port), "--listen", error) from None
-        return listener
+    # Nodes.
 
     def _bind_known_nodes(self) -> None:
         for node_id in self._nodes.advertised:
             self._ensure_port(node_id)
 
     def _ensure_port(self, node_id: int) -> bool:
-        if node_id in self._listeners:
-            return True
         try:
-            self._listen(node_id, self._port(node_id))
+            if not self._ports.open(node_id):
+                return True
         except ConfigError as error:
             self._warn(f"node {node_id} is not advertised to clients: {error.message}", error.hint)
             return False
@@ -286,16 +234,15 @@ class Proxy:
         except (UnmappedEndpointError, ConfigError) as error:
             self._warn(f"node {node_id} is refused: {error.message}", error.hint)
         else:
-            _log.info("node %d on port %d: %s, dialled at %s", node_id, self._port(node_id), endpoint, reachable)
+            _log.info(
+                "node %d on port %d: %s, dialled at %s", node_id, self._ports.number(node_id), endpoint, reachable
+            )
         return True
-
-    def _port(self, node_id: int) -> int:
-        return node_port(self._settings.listen.port, self._settings.first_node, node_id)
 
     def _translate(self, host_for_client: str, node_id: int, host: str, port: int) -> Endpoint | None:
         """The endpoint of a node for a client; a `wire.Translate` after the first argument is bound."""
         try:
-            endpoint, port = _cached_endpoint(host, port), self._port(node_id)
+            endpoint, port = _cached_endpoint(host, port), self._ports.number(node_id)
             if self._nodes.advertised.get(node_id) != endpoint:
                 self._change(partial(self._nodes.learn, node_id, endpoint), [node_id])
                 # Once for all nodes of the response, after it is forwarded.
@@ -336,27 +283,14 @@ class Proxy:
 
     # Connections.
 
-    def _accept(self, listener: socket.socket, node_id: int) -> bool:
-        """Accept one client, so that open connections are served before the next one is accepted.
-
-        Returns:
-            Whether another client may be waiting.
-        """
-        try:
-            client, address = listener.accept()
-        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return False
-        except OSError as error:
-            self._pause_accepting(listener, node_id, error)
-            return False
+    def _came(self, client: socket.socket, address: tuple[str, int], node_id: int) -> bool:
+        """Serve a client on the port of a node; returns False if a limit does not allow it."""
         self._counters.add("accepted")
         if self._over_limit(address[0]):
             self._counters.add("limited")
             client.close()
-            self._turns.pass_on(node_id, listener)
-            return True
+            return False
         self._count_connection(address[0])
-        self._turns.accepted(node_id, listener)
         broker = self._brokers.ready(node_id) if self._downstream_tls is None else None
         if broker is not None:
             prepare(client)
@@ -367,20 +301,9 @@ class Proxy:
             task.add_done_callback(self._tasks.discard)
         return True
 
-    def _pause_accepting(self, listener: socket.socket, node_id: int, error: OSError) -> None:
-        if error.errno not in _NO_DESCRIPTOR:
-            raise error
+    def _no_descriptor(self, reason: str) -> None:
         self._brokers.close_spares()
-        self._turns.pass_on(node_id, listener)
-        self._warn(f"no connections are accepted for one second: {error.strerror}", "allow more files: `ulimit -n`")
-        loop = polling.running()
-        loop.on_readable(listener.fileno(), None)
-
-        def resume() -> None:
-            if not self._draining:
-                loop.on_readable(listener.fileno(), partial(self._accept, listener, node_id))
-
-        loop.call_later(_SWEEP_INTERVAL, resume)
+        self._warn(f"no connections are accepted for one second: {reason}", "allow more files: `ulimit -n`")
 
     def _over_limit(self, address: str) -> bool:
         fault = self._limit_reached(address)
@@ -497,7 +420,7 @@ class Proxy:
         if self._draining:
             return
         self._share_nodes()
-        self._turns.watch(self._now, self._listeners)
+        self._ports.watch(self._now)
         self._brokers.close_old_spares()
         limits = self._limits
         for relay in list(self._relays):
