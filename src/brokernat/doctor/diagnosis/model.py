@@ -22,7 +22,7 @@ WORST_FIRST = (State.BROKEN, State.DOUBTFUL, State.OK)
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of the client's path, in two or three words: `refused`, `another node`."""
+    """One step of the client's path, in a few words: `refused`, `another node`."""
 
     state: State
     words: str

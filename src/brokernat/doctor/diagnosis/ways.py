@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from brokernat.doctor.checks import catalogue
 from brokernat.doctor.checks.failures import bootstrap_failure, path_failure, stage_failure
 from brokernat.doctor.checks.places import bootstrap, node, server_of
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
@@ -101,8 +102,14 @@ def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
         return Hop(State.BROKEN, failure.words)
     wrong = next((code for code, severity in codes.items() if severity is Severity.ERROR), None)
     if wrong is not None:
-        return Hop(State.BROKEN, wrong if failure is None else failure.words)
+        return Hop(State.BROKEN, _title(wrong) if failure is None else failure.words)
     return _PASSES if failure is None or not codes else Hop(State.DOUBTFUL, failure.words)
+
+
+def _title(code: str) -> str:
+    """The title of a check, within a sentence."""
+    title = catalogue()[code].title
+    return title if title[1].isupper() else title[:1].lower() + title[1:]
 
 
 def _listener_hop(listener: ListenerSeen) -> Hop:

@@ -79,7 +79,7 @@ class BootstrapServerV1(_Shape):
     endpoint: str = Field(description="As it is configured.")
     dialled: str = Field(description="What a client dials: the same, or the target of a rule of the address map.")
     state: State = _from("reach.state")
-    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
+    words: str = _from("reach.words", "`ok`, or what is wrong in a few words.")
     answering: str = Field(description="What answers there: `node 2`, `a broker`, `something else`, `nobody`.")
     brokers: int | None = _from("listed", "The number of brokers in its metadata; null where it returns none.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
@@ -93,7 +93,7 @@ class NodeV1(_Shape):
     rule: str | None = Field(description="The rule of the address map that matches; null where none does.")
     dialled: str | None = Field(description="What a client dials; null where the address map refuses.")
     state: State
-    words: str = _from("end.words", "`ok`, or what is wrong in two or three words.")
+    words: str = _from("end.words", "`ok`, or what is wrong in a few words.")
     answering: str = Field(description="What answers there: `node 2`, `a broker`, `something else`, `nobody`.")
     codes: tuple[str, ...] = Field(description="Codes of errors and warnings about it.")
 
@@ -106,7 +106,7 @@ class ListenerV1(_Shape):
     endpoint: str = _from("seen.endpoint", "The endpoint that it advertises.")
     entered: tuple[str, ...] = _from("seen.entered", "The bootstrap servers that are connections to this listener.")
     state: State = _from("reach.state")
-    words: str = _from("reach.words", "`ok`, or what is wrong in two or three words.")
+    words: str = _from("reach.words", "`ok`, or what is wrong in a few words.")
 
 
 class ListenerPortV1(_Shape):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import wrap
 from unicodedata import east_asian_width
 
 from brokernat.doctor.diagnosis.model import WORST_FIRST, Entrance, Group, Route, State
@@ -101,7 +102,7 @@ class Arrow:
         if self.x1 == self.x2:
             beside = " ".join(filter(None, (self.words, self.code)))
             return ((beside, x + 18, y + 4, "start"),) if beside else ()
-        lines = _in_two(self.words)
+        lines = wrap(self.words, _WORDS)
         off = 14 if self.marked else 7
         above = [(line, x, y - off - 13 * (len(lines) - 1 - n), "middle") for n, line in enumerate(lines)]
         return (*above, (self.code, x, y + off + 10, "middle")) if self.code else tuple(above)
@@ -291,10 +292,3 @@ def folded(text: str, width: float) -> tuple[str, ...]:
     if len(text) > room:
         text = f"{text[: room // 2 - 1]}…{text[len(text) - (room - room // 2) :]}"
     return tuple(text[start : start + columns] for start in range(0, len(text), columns))
-
-
-def _in_two(words: str) -> tuple[str, ...]:
-    if len(words) <= _WORDS:
-        return (words,) if words else ()
-    cut = words.rfind(" ", 0, _WORDS + 1)
-    return (words[:cut], words[cut + 1 :])

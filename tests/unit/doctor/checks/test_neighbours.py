@@ -978,6 +978,9 @@ def test_a_forward_that_leads_a_bootstrap_server_to_another_listener_is_the_caus
     found = diagnose(replace(WITHOUT_MAP, bootstraps=(server,), paths=lost, listeners=listeners))
     assert causes(found) == (["BN603"] if name == "OUTER" else ["BN302"])
     assert (f"{server.endpoint}: it must lead to listener OUTER of node 1" in advice(found)) == (name == "OUTER")
+    # No stage has failed: the row of the server says what is wrong in the words of the check.
+    words = "the right node, on another listener" if name == "OUTER" else "ok"
+    assert found.entrances[0].reach.words == words
 
 
 def test_an_unknown_name_among_known_ones_is_the_name_server_s_matter() -> None:
