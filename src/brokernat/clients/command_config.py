@@ -34,6 +34,11 @@ _LARGEST = 1 << 20
 _PROTOCOL = re.compile(r"\s*[0-9a-zA-Z\-%._]*://")
 _PROVIDER_VALUE = re.compile(r"\$\{[^}]*?:[^}]*\}")
 
+_OF_YAML = (
+    "write the client's Kafka properties into such a file, under Kafka's names (of a Spring application "
+    "`spring.kafka.security.protocol` as `security.protocol`, and what is below `spring.kafka.properties`)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CommandConfig:
@@ -54,6 +59,9 @@ def read_command_config(path: Path) -> CommandConfig:
     Raises:
         ConfigError: the file cannot be read, or has problems; names all of them with their lines.
     """
+    if path.suffix in (".yml", ".yaml"):
+        message = f"`{path}` is a YAML file; `--command-config` reads Kafka's own, with a line `name=value` each"
+        raise ConfigError(Finding("not-properties", message, _OF_YAML))
     with reading(path, moved_by="`--command-config FILE`"), path.open("rb") as file:
         data = file.read(_LARGEST + 1)
     if len(data) > _LARGEST:

@@ -103,6 +103,15 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         read_command_config(tmp_path / "big")
 
 
+def test_an_applications_yaml_is_not_read_as_properties(tmp_path: Path) -> None:
+    """Java would read `spring:` as a property without a value."""
+    file = tmp_path / "application.yml"
+    file.write_text("spring:\n  kafka:\n    properties:\n      sasl.mechanism: PLAIN\n")
+    with pytest.raises(ConfigError, match=r"application.yml` is a YAML file") as caught:
+        read_command_config(file)
+    assert "`spring.kafka.properties`" in (caught.value.hint or "")
+
+
 def test_a_password_with_a_backslash_that_java_drops() -> None:
     found = parse_command_config("sasl.mechanism=PLAIN\nsasl.username=app\nsasl.password=canary\\d9\n", "c")
     (warning,) = found.warnings

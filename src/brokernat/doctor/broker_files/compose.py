@@ -17,6 +17,7 @@ from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import setting_like
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding, Location, read_all
+from brokernat.text import listed
 
 RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
 
@@ -56,8 +57,14 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             any(theirs != () for other, theirs in published.items() if other != name),
         )
 
-    files = read_all(read, services.items())
-    return tuple(each for each in files if each.settings)
+    files = tuple(each for each in read_all(read, services.items()) if each.settings)
+    images = {name: service.get("image") for name, service in services.items()}
+    others = [f"`{name}`" for name, image in images.items() if isinstance(image, str) and "redpanda" in image]
+    if others and not files:
+        message = f"`{source}`: {listed(others)} is Redpanda, whose listeners stand in its command"
+        hint = "give `doctor` a bootstrap server of the running cluster; `--advertise-kafka-addr` is what clients dial"
+        raise ConfigError(Finding("no-broker", message, hint))
+    return files
 
 
 def _services(text: str, source: str) -> dict[str, dict[str, Any]]:

@@ -141,6 +141,7 @@ services:
         ("a: 1", "`c` has no `services`"),
         ("", "`c` has no `services`"),
         ("services: []", "`c` has no `services`"),
+        ("services: {r: {image: 'redpandadata/redpanda:v24.2.1', command: redpanda start}}", "`r` is Redpanda, whose"),
         ("services: {k: {environment: {KAFKA_LISTENERS: 'A://${HOST}:1'}}}", "service `k`: `KAFKA_LISTENERS` depends"),
         ("services: {k: {environment: [KAFKA_LISTENERS]}}", "service `k`: `KAFKA_LISTENERS` depends on a variable"),
         ("services: {k: {environment: [KAFKA_NODE_ID=$ID]}}", "service `k`: `KAFKA_NODE_ID` depends on a variable"),
