@@ -79,6 +79,11 @@ def error_in(line: str) -> tuple[KnownLine, re.Match[str]] | None:
     return (known, match) if match else None
 
 
+def names_kafkas_error(line: str) -> bool:
+    """Whether a line names an error that only programs of Kafka print."""
+    return any(not known.borrowed for _, _, known in _errors_in(line))
+
+
 def _errors_in(line: str) -> Iterator[tuple[int, str, KnownLine]]:
     seen = -1
     for at, text, known in _candidates(line):
@@ -204,7 +209,7 @@ def _spelled(name: str) -> Iterator[str]:
     if "local" in fields:
         # hw-kafka-client and Confluent.Kafka print the name behind a prefix.
         yield from (f"Local: {fields['local']}", f"RdKafkaRespErr{camel}", f"Local_{camel}")
-        yield from (f"ERR_{name}", f"code={name}", f"{name})", f"name {name}")
+        yield from (f"RD_KAFKA_RESP_ERR_{name}", f"ERR_{name}", f"code={name}", f"{name})", f"name {name}")
         return
     says, code = _beginning(fields["says"]), fields["code"]
     java, python = fields.get("java", f"{camel}Exception"), fields.get("python", f"{camel}Error")
@@ -258,6 +263,19 @@ def protocol_errors() -> Iterator[tuple[str, list[str], list[str], int]]:
             sentences = [_beginning(fields[each]) for each in texts if each in fields]
             title = name.replace("_", " ")
             yield error["key"], [each.partition(":")[0] for each in names], [title, *sentences], fields["code"]
+
+
+def whole_texts() -> Iterator[tuple[str, str, bool]]:
+    """Key and whole text of each error, and whether that is a name; without what other programs print, too."""
+    spellings, anybodys = tables("errors")[_SPELLINGS], tables("errors")[_ANYBODYS]
+    for error in (each for file in _clients() for each in file["error"]):
+        for name in error.get("errors", ()):
+            fields = spellings[name]
+            if "local" not in fields and name not in anybodys["names"]:
+                yield error["key"], fields.get("java", f"{_camel(name)}Exception").partition(":")[0], True
+            for text in (fields[each] for each in ("local", "says", "kafkajs", "rdkafka", "sarama") if each in fields):
+                if text not in anybodys["texts"]:
+                    yield error["key"], text, False
 
 
 def _camel(name: str) -> str:

@@ -54,14 +54,16 @@ class Explanation:
     """`means` and `do` are format strings with the line's values: `{endpoint}`, `{node}` and the pattern's groups.
 
     `codes` are the checks that prove it, the most likely first; `run` is the command to run next, by default the one
-    that runs them, or empty. `conditions` are patterns by name: of the pattern's groups, of `role` (a `Role`) and of
-    `host_kind` (`Peer.host_kind`).
+    that runs them, or empty. `as_before`: the line only sums up others of its kind, so the explanation of one above it
+    about the same endpoint counts. `conditions` are patterns by name: of the pattern's groups, of `role` (a `Role`) and
+    of `host_kind` (`Peer.host_kind`).
     """
 
     means: str
     do: str
     codes: tuple[str, ...] = ()
     run: str = ""
+    as_before: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,9 +79,9 @@ class KnownLine:
     `example` is a real line, `seen` its client and its trigger. `by_error`: not a whole line, but an error that any
     line may name (`known_errors`). `calm`: healthy programs print such lines, too; they are explained only if the input
     has nothing else. `fallback`: used if the line is of no other kind and names no error. `corrects`: the kind that a
-    line above in the same stack seems to be, and is not. `follows`: the kind that contains the reason if both name the
+    line above in the same stack seems to be, and is not. `follows`: the kinds that contain the reason if both name the
     same endpoint; the line is then left out. `decides`: the fault is the whole reason of the lines above in its stack.
-    `under`: a text that one of the next lines above must have; without it the line is not of this kind.
+    `under`: texts, one of which one of the next lines above must have; without it the line is not of this kind.
     `names_code`: code failed by itself; the meaning then names the first frame that is not the language's own.
     `remains`: what to do after the fault below a wrapper is mended; such a wrapper is shown beside its fault.
     """
@@ -102,9 +104,9 @@ class KnownLine:
     fallback: bool = False
     wordings: str = ""
     corrects: str = ""
-    follows: str = ""
+    follows: tuple[str, ...] = ()
     decides: bool = False
-    under: str = ""
+    under: tuple[str, ...] = ()
     names_code: bool = False
     remains: str = ""
 
@@ -174,7 +176,9 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
         given = [*fields.pop("first", ()), *_shared()["explanations"][given]]
     if given is None:
         given = [{name: fields.pop(name) for name in ("means", "do", "codes", "run") if name in fields}]
-    fields["holds"] = tuple(fields["holds"])
+    for name in ("holds", "under", "follows"):
+        texts_of = fields.get(name, ())
+        fields[name] = (texts_of,) if isinstance(texts_of, str) else tuple(texts_of)
     if "<<" in fields["pattern"]:
         fields["pattern"] = _NAME.sub(lambda name: _shared()["patterns"][name[1]], fields["pattern"])
     fields["tells"] = Tells[fields.get("tells", "place").upper()]
@@ -187,7 +191,7 @@ def _explanation(fields: dict[str, Any], texts: Mapping[str, str]) -> Explanatio
     fields = dict(fields)
     means, do, run = (_text(fields.pop(name, ""), texts) for name in ("means", "do", "run"))
     codes, conditions = tuple(fields.pop("codes", ())), fields.pop("if", {})
-    return Explanation(means, do, codes, run or (DOCTOR if codes else ""), conditions, **fields)
+    return Explanation(means, do, codes, run or (DOCTOR if codes else ""), conditions=conditions, **fields)
 
 
 def _text(text: str, texts: Mapping[str, str]) -> str:

@@ -231,9 +231,9 @@ class _Reader:
         if unknown:
             self._unknown.read(texts[0].strip())
 
-    def _is_under(self, text: str) -> bool:
-        """Whether one of the next lines above has this text."""
-        return any(text in above for above in list(self._above)[-_FRAMES:])
+    def _is_under(self, texts: tuple[str, ...]) -> bool:
+        """Whether one of the next lines above has one of these texts."""
+        return any(text in above for above in list(self._above)[-_FRAMES:] for text in texts)
 
     def report(self) -> LogReport:
         """The report of the lines so far."""
@@ -350,7 +350,7 @@ class _Reader:
         of_stack = near and isinstance(last, tuple) and last[:-1] == same and it.text.startswith("Caused by")
         if self._goes_on(it):
             return
-        key = last if of_stack else (*same, it.match.explanation.means)
+        key = last if of_stack else self._summed_up(it, same) or (*same, it.match.explanation.means)
         # The same error twice in one line, in a message and its stack, counts once.
         if key in self._keys:
             return
@@ -371,6 +371,13 @@ class _Reader:
             self._settle(explained, it.match.known)
         self._stack.append(explained)
         self._event.append(explained)
+
+    def _summed_up(self, it: _Occurrence, same: tuple[object, ...]) -> object:
+        """The place in `_explained` of the last lines that this line sums up; None if there are none."""
+        if not it.match.explanation.as_before:
+            return None
+        keys = (key for key in reversed(self._explained) if isinstance(key, tuple) and key[:-1] == same)
+        return next(keys, None)
 
     def _goes_on(self, it: _Occurrence) -> bool:
         """Whether this line reports in other words what a line of the same event has already reported."""
@@ -437,7 +444,7 @@ def _told_below(it: _Occurrence) -> bool:
         match
         and not match.known.general
         and (match.known.tells is own.tells or (own.streaming and match.known.tells < own.tells))
-        and (not match.known.under or match.known.under in it.text)
+        and (not match.known.under or any(text in it.text for text in match.known.under))
         for match in matches
     )
 
@@ -448,7 +455,11 @@ def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ..
         # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
         explained = [each for each in explained if not _only_places(each)]
     named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
-    explained = [each for each in explained if (each.match.known.follows, each.match.peer.endpoint) not in named]
+    explained = [
+        each
+        for each in explained
+        if not any((first, each.match.peer.endpoint) in named for first in each.match.known.follows)
+    ]
     # The cause of a wrapper is shown with it; its own guesses say nothing more where a line gives a reason.
     causes = tuple(each.cause for each in explained if each.cause)
     has_reason = any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained)

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final, TypeAlias
 
-from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors
+from brokernat.doctor.explain.known_errors import is_frame, known_errors, protocol_errors, whole_texts
 from brokernat.doctor.explain.known_lines import KnownLine
 from brokernat.doctor.explain.matching import is_calm
 from brokernat.doctor.explain.surroundings import names_kafka
@@ -39,7 +39,15 @@ _OF_KAFKA = re.compile(
 )
 # What is Kafka's even if nothing else names it.
 _OF_KAFKA_ALONE = re.compile("in sync replicas|topic partition|topic or partition|consumer group|topic authorization")
+# Alone in a line, words of these are enough, too.
+_IN_WHOLE_LINE = re.compile(
+    "message (?:size|batch)|required acks|group id|controller|throttling quota|share group|poll interval|fenced by|"
+    "isr count|finalized features|log truncation|gap less ordering|delegation token requests|transaction timeout|"
+    "(?:key|value) (?:de)?serial|contents does not match its crc|commit metadata"
+)
 _ANY = re.compile("")
+_LEVEL = re.compile(r"^\W*(?:(?:error|warn(?:ing)?|fatal|failed|exception)\b\W*)*", re.IGNORECASE)
+_ANYTHING = re.compile(r"\S.*\S")
 _NUMBER = re.compile(
     r"(?i)(?<![A-Za-z])(?<!exit )(?<!status )(?<!exited with )(?<!http )(?<!return )(?<!response )(?<!exit with )"
     r"(?:(?:kafka[ _-]?)?err(?:or)?[ _-]?(?:code|num(?:ber)?)|(?:kafka )?error|code)['\"]?\s?"
@@ -61,7 +69,7 @@ def error_named_loosely(line: str, *, kafkas: bool) -> LooseError | None:
     if is_frame(line) or is_calm(line):
         return None
     if not kafkas:
-        return _by_sentence(line, _OF_KAFKA_ALONE)
+        return _by_sentence(line, _OF_KAFKA_ALONE) or _by_whole_line(line)
     words = _ANY if names_kafka(line) else _OF_KAFKA
     return _by_name(line, words) or _by_sentence(line, words) or error_numbered(line, kafkas=kafkas)
 
@@ -98,6 +106,14 @@ def _by_sentence(line: str, words: re.Pattern[str]) -> LooseError | None:
     return None
 
 
+def _by_whole_line(line: str) -> LooseError | None:
+    """The error whose sentence is the whole line; then nothing else in the input needs to name Kafka."""
+    words = _NOT_LETTERS.sub(" ", _LEVEL.sub("", line).lower()).strip()
+    known = _whole_lines().get(words)
+    whole = _ANYTHING.search(line)
+    return (known, whole) if known and whole else None
+
+
 def _squeezed(name: str) -> str:
     return _AFTER.sub("", _BEFORE.sub("", _NOT_LETTERS.sub("", name.lower())))
 
@@ -118,6 +134,18 @@ def _sentences() -> tuple[tuple[str, KnownLine], ...]:
         if len(words := _NOT_LETTERS.sub(" ", text.lower()).strip()) >= _SENTENCE
     }
     return tuple(sorted(found.items(), key=lambda each: -len(each[0])))
+
+
+@cache
+def _whole_lines() -> dict[str, KnownLine]:
+    """The errors by the words of a line that has nothing else."""
+    by_key = {known.key: known for known in known_errors()}
+    found = {}
+    for key, text, is_name in whole_texts():
+        words = _NOT_LETTERS.sub(" ", text.lower()).strip()
+        if is_name or (" " in words and (_OF_KAFKA.search(words) or _IN_WHOLE_LINE.search(words))):
+            found[words] = by_key[key]
+    return found
 
 
 @cache

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Final
 
-from brokernat.doctor.explain.matching import LineMatch, match_line
+from brokernat.doctor.explain.known_errors import names_kafkas_error
+from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line
 from brokernat.text import printable
 
 _CONTINUES = re.compile(
@@ -238,7 +239,7 @@ def is_kafkas(match: LineMatch, text: str, below: Iterable[str], above: Iterable
 
     The lines `below` are of the same stack; the lines `above` begin with the nearest one.
     """
-    if _ZOOKEEPER.search(text):
+    if _ZOOKEEPER.search(text) or (names_kafkas_error(text) and not is_calm(text)):
         return True
     known = match.known
     # Kafka lines above do not make a single line that any program may print a Kafka line.

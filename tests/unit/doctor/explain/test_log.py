@@ -455,3 +455,46 @@ def test_no_broker_reports_the_exception_of_a_client_alone(lines: list[str], bro
     means = " ".join(each.means for each in found if each.match.known.key == "jvm-exception")
     assert "NullPointerException" in " ".join(each.line for each in found)
     assert ("No broker reported this" not in means) is brokers
+
+
+def test_a_sum_means_what_the_lines_before_it_mean_for_the_same_broker() -> None:
+    line = "%4|1684400210.456|REQTMOUT|rdkafka#consumer-1| [thrd:{0}:9093/2]: {0}:9093/2: {1}\n"
+    first, all_of_them = "Timed out ApiVersionRequest in flight (after 10107ms, timeout #0)", "Timed out 1 in-flight"
+    same = explain_log([line.format("a", first), line.format("a", all_of_them)]).explained
+    assert [each.count for each in same] == [2]
+    other = explain_log([line.format("a", first), line.format("b", all_of_them)]).explained
+    assert [("had been ready" in each.means, each.count) for each in other] == [(False, 1), (True, 1)]
+
+
+def test_an_error_of_everybodys_is_kafkas_beside_one_of_kafkas_own() -> None:
+    assert explain_log(["[Errno 111]: Connection refused\n"]).explained == ()
+    (found,) = explain_log(["Unable connect to node with id x: [Errno 111]: Connection refused\n"]).explained
+    assert found.match.known.key == "net-refused"
+
+
+@pytest.mark.parametrize(
+    ("reason", "key"),
+    [
+        ("org.apache.zookeeper.KeeperException$NoAuthException: KeeperErrorCo", "zookeeper-no-auth"),
+        ("java.net.UnknownHostException: zookeeper", "java-unknown-host"),
+        ("com.acme.KeyVaultException: the vault is sealed", "broker-start-failed"),
+    ],
+)
+def test_an_exception_in_the_line_of_a_broker_that_does_not_start_is_its_reason(reason: str, key: str) -> None:
+    line = f"Fatal error during KafkaServer startup. Prepare to shutdown (kafka.server.KafkaServer) {reason}\n"
+    (found,) = explain_log([line]).explained
+    assert found.match.known.key == key
+    assert "does not contain the reason" not in found.means
+
+
+@pytest.mark.parametrize(
+    ("above", "key"),
+    [
+        ("SerializationException: Error deserializing Avro message for id 5", "record-ends-early"),
+        ("com.fasterxml.jackson.databind.JsonMappingException: no content", "record-ends-early"),
+        ("java.io.IOException: Connection to kafka-1:9092 was lost", "net-ended"),
+    ],
+)
+def test_an_end_of_data_under_a_parser_is_no_lost_connection(above: str, key: str) -> None:
+    lines = ["ERROR a record failed (org.apache.kafka.connect.runtime.Task)", above, "Caused by: java.io.EOFException"]
+    assert key in [each.match.known.key for each in explain_log(f"{line}\n" for line in lines).explained]

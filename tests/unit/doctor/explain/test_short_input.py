@@ -44,6 +44,27 @@ def test_other_words_and_numbers_are_none(line: str) -> None:
     assert explained(line) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("Replica not available", "error-no-leader"),
+        ("ERROR: Not coordinator.", "error-no-coordinator"),
+        ("Message contents does not match its CRC", "error-corrupt"),
+        ("ConcurrentTransactionsException", "error-transaction-busy"),
+        ("RD_KAFKA_RESP_ERR__TRANSPORT", "local-transport"),
+    ],
+)
+def test_an_error_that_is_the_whole_line_needs_no_other_word_of_kafka(line: str, key: str) -> None:
+    assert explained(line) == [key]
+
+
+@pytest.mark.parametrize(
+    "line", ["The request timed out.", "Invalid request", "Timed out", "raft: replica not available"]
+)
+def test_what_any_program_prints_is_no_error_of_kafka_alone(line: str) -> None:
+    assert explained(line) == []
+
+
 def test_each_name_and_number_is_found_beside_kafka() -> None:
     missed = {}
     for key, names, _, code in protocol_errors():
