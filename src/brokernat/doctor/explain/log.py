@@ -77,7 +77,7 @@ class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
-    `settled` is the title of the fault below it in its stack, if that fault is the whole reason: other guesses do not
+    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do not
     count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker. `failures`
     are the causes that the lines of this kind or their stacks show, with the number of lines.
     """
@@ -104,6 +104,11 @@ class ExplainedLine:
     def decided(self) -> Cause | None:
         """How the connections failed, if all lines show the same cause."""
         return next(iter(self.failures)) if [*self.failures.values()] == [self.count] else None
+
+    def refer_to(self, known: KnownLine) -> None:
+        """Another line contains the reason; a wrapper that found one itself has more to say."""
+        if self.match.explanation is self.match.known.explanations[-1]:
+            self.settled = self.settled or known.title
 
     def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
         """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""
@@ -240,6 +245,8 @@ class _Reader:
             if self._wrapper is not None and (exception := exception_of(text)):
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else exception
+                if known and match and not (match.calm or match.known.general) and self._wrapper.count == 1:
+                    self._wrapper.refer_to(match.known)
             elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
                 self._wrapper.cause = shortened(shown)
             if match and match.known.under and not self._is_under(match.known.under):

@@ -340,6 +340,14 @@ STREAMS = (
             ],
             "streams-process",
         ),
+        # A tool, and a listener of Spring, before the client's own exception.
+        (
+            [
+                "Error when sending message to topic: 'clicks', with key: '4', and value: '[ 1 ]'\n",
+                "org.apache.kafka.common.errors.TimeoutException: Topic clicks not present in metadata after 9 ms.\n",
+            ],
+            "java-topic-not-in-metadata",
+        ),
         # A text of every program beside one of a program with Kafka.
         (
             [
