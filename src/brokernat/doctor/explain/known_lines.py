@@ -82,8 +82,9 @@ class KnownLine:
     `under`: a text that one of the next lines above must have; without it the line is not of this kind.
     `names_code`: code failed by itself; the meaning then names the first frame that is not the language's own.
     `remains`: what to do after the fault below a wrapper is mended; such a wrapper is shown beside its fault.
-    `system`: the only server that the kind is about; `setting`: the setting with its address. If the line or its stack
-    shows how the connection failed, that `Cause` explains the line in place of the kind's list of reasons.
+    `system`: the only server that the kind is about, a format string; `setting`: the setting with its
+    address. If the line or its stack shows how the connection failed, that `Cause` explains the line in place of the
+    kind's list of reasons.
     """
 
     key: str

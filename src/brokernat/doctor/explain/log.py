@@ -77,9 +77,9 @@ class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
-    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do not
-    count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker. `failures`
-    are the causes that the lines of this kind or their stacks show, with the number of lines.
+    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
+    not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
+    `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
     """
 
     match: LineMatch
@@ -99,6 +99,10 @@ class ExplainedLine:
         if cause and self.failures.total() < self.count:
             self.failures[cause] += 1
         return cause is not None and cause == self.decided
+
+    @property
+    def _system(self) -> str:
+        return self.match.known.system.format_map(self.match.peer.words)
 
     @property
     def decided(self) -> Cause | None:
@@ -121,7 +125,7 @@ class ExplainedLine:
         if self.settled:
             return f"The line below it contains the reason: {self.settled}."
         if cause := self.decided:
-            return cause.means.format(system=self.match.known.system)
+            return cause.means.format(system=self._system)
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -132,7 +136,7 @@ class ExplainedLine:
         """The fix."""
         if not self.settled:
             known, cause = self.match.known, self.decided
-            return cause.do.format(system=known.system, setting=known.setting) if cause else self.match.do
+            return cause.do.format(system=self._system, setting=known.setting) if cause else self.match.do
         remains = self.match.known.remains
         return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
 

@@ -39,6 +39,9 @@ def test_each_cause_is_whole() -> None:
         assert named[0] == {"system"}
         assert named[1] <= {"system", "setting"}
         assert not list(_unbounded(_parser.parse(cause.pattern)))
+    for known in known_lines():
+        named_in_system = {name for _, name, _, _ in string.Formatter().parse(known.system) if name}
+        assert named_in_system <= set(known.compiled.groupindex) | set(UNNAMED)
     assert all(known.system for known in known_lines() if known.setting != "the configured address")
 
 

@@ -271,6 +271,13 @@ REGISTRY = "org.apache.kafka.common.errors.SerializationException: Error seriali
         ([REGISTRY, "\tat x\n", "Caused by: java.net.SocketTimeoutException: connect timed out\n"], "in time"),
         ([REGISTRY, "Caused by: java.net.NoRouteToHostException: No route to host\n"], "no route to Schema Registry"),
         ([ELASTIC.format("2021-10-12 12:02:30,727"), "java.net.ConnectException: Connection refused\n"], "was refused"),
+        (
+            [
+                "[error] client orders failed to connect to kafka-1:9092\n",
+                "reason:[{{:kafka, 9092}, {:econnrefused, []}}]\n",
+            ],
+            "the broker at kafka-1:9092 was refused",
+        ),
         (["{ [NoKafkaConnectionError: Error: connect ECONNREFUSED]\n"], "connection to the broker was refused"),
         (["NoKafkaConnectionError [kafka-1:6667]: Error: read ECONNRESET\n"], "the other side or a device on the path"),
         (
