@@ -84,6 +84,9 @@ class KnownLine:
     `under`: texts, one of which one of the next lines above must have; without it the line is not of this kind.
     `names_code`: code failed by itself; the meaning then names the first frame that is not the language's own.
     `remains`: what to do after the fault below a wrapper is mended; such a wrapper is shown beside its fault.
+    `system`: the only server that the kind is about, a format string; `setting`: the setting with its
+    address. If the line or its stack shows how the connection failed, that `Cause` explains the line in place of the
+    kind's list of reasons.
     """
 
     key: str
@@ -109,6 +112,8 @@ class KnownLine:
     under: tuple[str, ...] = ()
     names_code: bool = False
     remains: str = ""
+    system: str = ""
+    setting: str = "the configured address"
 
     @property
     def refers_below(self) -> bool:
@@ -138,6 +143,34 @@ class HostHint:
     kind: str
     code: str
     means: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """How the connection to a server failed; `means` and `do` name it as `{system}` and its setting as `{setting}`.
+
+    `codes` are those of the kind's checks that still may prove it.
+    """
+
+    pattern: str
+    means: str
+    do: str
+    codes: tuple[str, ...]
+
+
+@cache
+def causes() -> tuple[Cause, ...]:
+    """The causes of `shared.toml`; the first one that a text shows applies."""
+    texts = _shared()["texts"]
+    return tuple(
+        Cause(each["pattern"], _text(each["means"], texts), _text(each["do"], texts), tuple(each["codes"]))
+        for each in _shared()["causes"]
+    )
+
+
+def cause_in(text: str) -> Cause | None:
+    """How a connection failed, as a line shows it."""
+    return next((cause for cause in causes() if re.search(cause.pattern, text)), None)
 
 
 @cache

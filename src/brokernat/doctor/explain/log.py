@@ -15,14 +15,14 @@ not it is known; for a frame of a stack (the last resort) the error above it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.cut_lines import cut
-from brokernat.doctor.explain.known_lines import KnownLine, Tells
+from brokernat.doctor.explain.known_lines import Cause, KnownLine, Tells, cause_in
 from brokernat.doctor.explain.log_text import (
     timestamp,
     unwrapped,
@@ -77,8 +77,9 @@ class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
-    `settled` is the title of the fault below it in its stack, if that fault is the whole reason: other guesses do not
-    count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
+    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
+    not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
+    `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
     """
 
     match: LineMatch
@@ -90,6 +91,28 @@ class ExplainedLine:
     settled: str = ""
     code: str = ""
     of_broker: bool = False
+    failures: Counter[Cause] = field(default_factory=Counter)
+
+    def find_cause(self, text: str) -> bool:
+        """Whether the line, or a line of its stack, shows how the connection to the kind's server failed."""
+        cause = cause_in(text) if self.match.known.system else None
+        if cause and self.failures.total() < self.count:
+            self.failures[cause] += 1
+        return cause is not None and cause == self.decided
+
+    @property
+    def _system(self) -> str:
+        return self.match.known.system.format_map(self.match.peer.words)
+
+    @property
+    def decided(self) -> Cause | None:
+        """How the connections failed, if all lines show the same cause."""
+        return next(iter(self.failures)) if [*self.failures.values()] == [self.count] else None
+
+    def refer_to(self, known: KnownLine) -> None:
+        """Another line contains the reason; a wrapper that found one itself has more to say."""
+        if self.match.explanation is self.match.known.explanations[-1]:
+            self.settled = self.settled or known.title
 
     def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
         """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""
@@ -101,6 +124,8 @@ class ExplainedLine:
         """The meaning, in sentences."""
         if self.settled:
             return f"The line below it contains the reason: {self.settled}."
+        if cause := self.decided:
+            return cause.means.format(system=self._system)
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -110,19 +135,23 @@ class ExplainedLine:
     def do(self) -> str:
         """The fix."""
         if not self.settled:
-            return self.match.do
+            known, cause = self.match.known, self.decided
+            return cause.do.format(system=self._system, setting=known.setting) if cause else self.match.do
         remains = self.match.known.remains
         return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The checks that prove it."""
-        return () if self.settled else self.match.codes
+        cause, codes = self.decided, self.match.codes
+        if cause:
+            codes = tuple(code for code in codes if code in cause.codes)
+        return () if self.settled else codes
 
     @property
     def run(self) -> str:
         """The command to run next; empty if none helps."""
-        return "" if self.settled else self.match.run
+        return "" if self.settled or (self.decided and not self.codes) else self.match.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +241,16 @@ class _Reader:
         for text in texts:
             if self._waiting:
                 self._continue(text)
+            decided = [each for each in self._stack if each.find_cause(text)]
             shown, match = _matched(text.strip())
+            if decided and match and match.known.borrowed:
+                # The line above is explained by it.
+                match, unknown = None, False
             if self._wrapper is not None and (exception := exception_of(text)):
                 known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
                 self._wrapper.cause = "" if known else exception
+                if known and match and not (match.calm or match.known.general) and self._wrapper.count == 1:
+                    self._wrapper.refer_to(match.known)
             elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
                 self._wrapper.cause = shortened(shown)
             if match and match.known.under and not self._is_under(match.known.under):
@@ -255,11 +290,11 @@ class _Reader:
         if not self._explained:
             self._take(wrapped(self._above))
         told = self._explained.values()
-        if all(_only_places(each) and not each.cause for each in told):
+        if all(only_places(each) and not each.cause for each in told):
             self._take(named_loosely(self._above))
         elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
             self._take(numbered(self._above))
-        if all(_only_places(each) and not each.cause for each in told):
+        if all(only_places(each) and not each.cause for each in told):
             self._take(cut(self._above))
         if not self._explained:
             self._take(steps(self._above))
@@ -363,6 +398,7 @@ class _Reader:
         if it.match.known.names_code and not explained.code:
             explained.find_code(it.text, it.below, self._event)
         explained.count += 1
+        explained.find_cause(it.text)
         explained.last_seen = it.when
         explained.settled = ""
         self._row = self._row + 1 if near and last == kept else 1
@@ -405,7 +441,9 @@ class _Reader:
                 only_here = each.count == sum(other is each for other in lines)
                 plain = fault.decides or each.match.explanation is known.explanations[-1]
                 refers = known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
-                if each is not explained and (known.tells in settles or refers) and plain and only_here:
+                # An error by its name says less than the line of a client.
+                named = known.by_error and not fault.by_error and each in self._stack
+                if each is not explained and (known.tells in settles or refers or named) and plain and only_here:
                     each.settled = fault.title
 
     def _correct(self, it: _Occurrence) -> None:
@@ -453,7 +491,7 @@ def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ..
     """Without the lines that another one explains better."""
     if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
         # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
-        explained = [each for each in explained if not _only_places(each)]
+        explained = [each for each in explained if not only_places(each)]
     named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
     explained = [
         each
@@ -469,9 +507,10 @@ def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ..
 def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:
     known = explained.match.known
     wrapper = known.tells is Tells.WRAPPER and not explained.cause
-    return (has_reason and wrapper) or (known.borrowed and _only_places(explained))
+    return (has_reason and wrapper) or (known.borrowed and only_places(explained))
 
 
-def _only_places(explained: ExplainedLine) -> bool:
+def only_places(explained: ExplainedLine) -> bool:
+    """Whether the line only reports a problem in a part of Kafka or in a program."""
     known = explained.match.known
     return (known.by_error or known.fallback) and known.tells is Tells.WRAPPER

@@ -74,8 +74,9 @@ class LineMatch:
 
     @property
     def rule(self) -> str | None:
-        """The rule of an address map to fill in; None if the line names no advertised endpoint."""
-        return f"{self.peer.endpoint} = HOST:PORT" if self._lacks_rule and self.peer.endpoint else None
+        """The rule of an address map to fill in; None if the line names no advertised endpoint, or hides it."""
+        named = self.peer.endpoint and not self.peer.is_masked
+        return f"{self.peer.endpoint} = HOST:PORT" if self._lacks_rule and named else None
 
     @property
     def run(self) -> str:

@@ -26,6 +26,11 @@ _BOOTSTRAP = re.compile(r"bootstrap|seed[ _]")
 _COORDINATOR = re.compile(r"(?:(?:Group|Txn)C|c)oordinator(?:[-/](?P<id>\d+))?")
 _CONTAINER = re.compile(r"[0-9a-f]{12}")
 _HOST = re.compile(r"[\w.:%-]+")
+# What people write in place of a name or an address that they hide.
+_MASKED = re.compile(
+    r"(?i).*x{3,}.*|(?:\d{1,3}\.){1,3}(?:x{1,2}\.){0,2}x{1,2}|x{1,2}(?:\.(?:\d{1,3}|x{1,2})){3}|"
+    r"(?:your|my)[-_.](?:host|broker|server|kafka|ip)\b.*|.*\b(?:redacted|masked|hidden)\b.*"
+)
 _ARRAY = re.compile(r"(?P<depth>\[{1,3})(?:(?P<type>[BCDFIJSZ])|L(?:java\.base/)?(?P<class>[\w.$]{1,200});?)")
 _PRIMITIVES = {
     "B": "byte",
@@ -62,10 +67,16 @@ class Peer:
     dialled: str | None = None
 
     @property
+    def is_masked(self) -> bool:
+        """Whether who pasted the line hid the host: `<broker>`, `***`, `10.0.x.x`, or letters for an address."""
+        host, ip = self.words["host"], self.words.get("ip", "")
+        hidden = not _HOST.fullmatch(host) or _MASKED.fullmatch(host)
+        return bool(hidden) or (host == ip and address(ip.strip("[]")) is None)
+
+    @property
     def host_kind(self) -> str:
         """`loopback`, `private`, `container` or `inside` (a name of the brokers' own network); otherwise empty."""
-        if self.words["host"] == UNNAMED["host"] or not _HOST.fullmatch(self.words["host"]):
-            # Not named, or hidden by who pasted the line: `<broker>`, `***`.
+        if self.words["host"] == UNNAMED["host"] or self.is_masked:
             return ""
         host = self.words["host"].lower().rstrip(".")
         place = address(host)

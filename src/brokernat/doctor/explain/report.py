@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from brokernat.doctor.checks import Check, catalogue
 from brokernat.doctor.explain.known_lines import Tells
-from brokernat.doctor.explain.log import ExplainedLine, LogReport
+from brokernat.doctor.explain.log import ExplainedLine, LogReport, only_places
 from brokernat.doctor.explain.near_miss import UnknownLine
 from brokernat.doctor.explain.peers import UNNAMED
 from brokernat.text import folded
@@ -54,13 +54,26 @@ def log_text(report: LogReport, width: int) -> str:
 
 def shown(report: LogReport) -> list[ExplainedLine]:
     """The lines that the text shows."""
-    return [each for each in report.explained if not _is_hidden(each)]
+    return [each for each in report.explained if not (_is_settled(each) or _is_repeated(each, report.explained))]
 
 
-def _is_hidden(explained: ExplainedLine) -> bool:
+def _is_settled(explained: ExplainedLine) -> bool:
     known = explained.match.known
-    refers = known.tells is Tells.WRAPPER or known.refers_below or known.refers_beside
+    refers = known.tells is Tells.WRAPPER or known.refers_below or known.by_error
     return bool(explained.settled) and refers and not known.remains
+
+
+def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> bool:
+    """Whether the line only refers to an exception that has a block of its own, by a kind that says more."""
+    known = explained.match.known
+    refers = known.refers_below or only_places(explained)
+    if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
+        return False
+    others = [each for each in beside if each is not explained]
+    if explained.cause:
+        return any(explained.cause in each.line and not only_places(each) for each in others)
+    # What every program prints says nothing beside a line of a program with Kafka.
+    return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
 
 
 def unknown_text(report: LogReport, width: int) -> str:
@@ -107,7 +120,16 @@ def _by_explanation(explained: Iterable[ExplainedLine]) -> list[list[ExplainedLi
     for each in explained:
         peer = each.match.peer
         words = frozenset((name, text) for name, text in peer.words.items() if name not in _PLACE)
-        alike = each.match.known.key, id(each.match.explanation), peer.role, each.codes, words, each.cause, each.settled
+        alike = (
+            each.match.known.key,
+            id(each.match.explanation),
+            peer.role,
+            each.codes,
+            words,
+            each.cause,
+            each.settled,
+            each.decided,
+        )
         # An address map is in force for some of them only.
         groups.setdefault((alike, peer.host_kind, peer.dialled), []).append(each)
     # Lines of several kinds may have the same explanation: a client logs one failure in several places.

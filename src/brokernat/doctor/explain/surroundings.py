@@ -12,7 +12,7 @@ from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line
 from brokernat.text import printable
 
 _CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |"
+    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |reason:|"
     # An exception without a text.
     r"(?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error|Throwable)\s*$|"
     # Docker compose writes the container's name before every line.

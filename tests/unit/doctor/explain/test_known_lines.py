@@ -10,7 +10,7 @@ from typing import Any
 from tests.unit.doctor.explain.vectors import holds_for_each, key_of
 
 from brokernat.doctor.checks import catalogue
-from brokernat.doctor.explain.known_lines import Explanation, KnownLine, host_hints, known_lines
+from brokernat.doctor.explain.known_lines import Explanation, KnownLine, causes, host_hints, known_lines
 from brokernat.doctor.explain.peers import UNNAMED
 
 EXPLANATIONS = [(known, each) for known in known_lines() for each in known.explanations]
@@ -30,6 +30,19 @@ def test_keys_are_distinct() -> None:
 def test_every_code_is_a_check() -> None:
     assert {code for _, each in EXPLANATIONS for code in each.codes} <= CODES
     assert {hint.code for hint in host_hints()} <= CODES
+
+
+def test_each_cause_is_whole() -> None:
+    assert {code for cause in causes() for code in cause.codes} <= CODES
+    for cause in causes():
+        named = [{name for _, name, _, _ in string.Formatter().parse(text) if name} for text in (cause.means, cause.do)]
+        assert named[0] == {"system"}
+        assert named[1] <= {"system", "setting"}
+        assert not list(_unbounded(_parser.parse(cause.pattern)))
+    for known in known_lines():
+        named_in_system = {name for _, name, _, _ in string.Formatter().parse(known.system) if name}
+        assert named_in_system <= set(known.compiled.groupindex) | set(UNNAMED)
+    assert all(known.system for known in known_lines() if known.setting != "the configured address")
 
 
 def test_a_sentence_names_only_what_its_line_can_name() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from brokernat.doctor.explain.log import MOST, explain_log
 from brokernat.doctor.explain.log_text import LONGEST, pieces
-from brokernat.doctor.explain.report import log_text
+from brokernat.doctor.explain.report import log_text, shown
 
 DEAD = "{} WARN Connection to node {} (/10.0.{}.{}:9092) could not be established. Node may not be available.\n"
 LATE = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listTopics\n"
@@ -255,6 +255,162 @@ def test_a_fault_that_is_the_whole_reason_settles_the_lines_above_it() -> None:
     fault, effect = explain_log([worker, setting, worker, "INFO all is well\n"]).explained
     assert effect.settled == ""
     assert effect.codes == effect.match.codes
+
+
+ELASTIC = (
+    "[{}] WARN Bulk request 5 failed. Retrying request. (io.confluent.connect.elasticsearch.ElasticsearchClient:335)\n"
+)
+REGISTRY = "org.apache.kafka.common.errors.SerializationException: Error serializing Avro message\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "text"),
+    [
+        ([REGISTRY, "Caused by: java.net.ConnectException: Connection refused\n"], "Schema Registry was refused"),
+        ([REGISTRY, "Caused by: java.net.UnknownHostException: registry\n"], "of Schema Registry does not resolve"),
+        ([REGISTRY, "\tat x\n", "Caused by: java.net.SocketTimeoutException: connect timed out\n"], "in time"),
+        ([REGISTRY, "Caused by: java.net.NoRouteToHostException: No route to host\n"], "no route to Schema Registry"),
+        ([ELASTIC.format("2021-10-12 12:02:30,727"), "java.net.ConnectException: Connection refused\n"], "was refused"),
+        (
+            [
+                "[error] client orders failed to connect to kafka-1:9092\n",
+                "reason:[{{:kafka, 9092}, {:econnrefused, []}}]\n",
+            ],
+            "the broker at kafka-1:9092 was refused",
+        ),
+        (["{ [NoKafkaConnectionError: Error: connect ECONNREFUSED]\n"], "connection to the broker was refused"),
+        (["NoKafkaConnectionError [kafka-1:6667]: Error: read ECONNRESET\n"], "the other side or a device on the path"),
+        (
+            ["WARN Write of 1 records failed, remainingRetries=9\n", "E: Connection to db:1 refused\n"],
+            "the database was",
+        ),
+    ],
+)
+def test_the_cause_in_the_stack_decides_between_the_reasons_of_a_kind(log: list[str], text: str) -> None:
+    (found,) = explain_log(log).explained
+    assert text in found.means
+    assert found.means != found.match.means
+    assert found.do != found.match.do
+    assert not {"BN404", "BN403"} & set(found.codes)
+
+
+def test_a_cause_decides_only_if_all_lines_show_it() -> None:
+    first, second = (ELASTIC.format(f"2021-10-12 12:02:3{second},727") for second in (0, 1))
+    refused, late = (
+        "java.net.ConnectException: Connection refused\n",
+        "java.net.SocketTimeoutException: Read timed out\n",
+    )
+    for log in ([first, refused, second, late], [first, refused, second], [first, second, refused]):
+        (found,) = explain_log(log).explained
+        assert (found.count, found.means, found.do) == (2, found.match.means, found.match.do)
+    (found,) = explain_log([first, refused, refused, second, refused]).explained
+    assert "was refused" in found.means
+    # The registry answered, and its own connection was refused.
+    (found,) = explain_log([REGISTRY, "Caused by: X: Connection refused; error code: 50003\n"]).explained
+    assert found.means == found.match.means
+    # The line of another event is not its cause.
+    (found,) = explain_log([first, f"2021-10-12 12:02:32,000 ERROR x {refused}"]).explained
+    assert found.means == found.match.means
+
+
+STREAMS = (
+    "org.apache.kafka.streams.errors.StreamsException: Exception caught in process. taskId=0_0, processor=KSTREAM-1, "
+    "topic=orders, partition=0, offset=0, stacktrace=java.lang.RuntimeException: no\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "shown_key"),
+    [
+        # A text of a program, of a logger or of Streams before the exception that it refers to.
+        (
+            [
+                "ERROR c.d.X: Error establishing Kafka producer client!\n",
+                "org.apache.kafka.common.KafkaException: Failed to construct kafka producer\n",
+            ],
+            "java-not-constructed",
+        ),
+        (
+            [
+                "ERROR o.a.k.s.processor.internals.TaskManager : stream-thread [x] Failed to process stream "
+                "task 0_0:\n",
+                STREAMS,
+            ],
+            "streams-process",
+        ),
+        (
+            [
+                "ERROR org.apache.kafka.streams.KafkaStreams : stream-client [x] Encountered the following "
+                "exception during processing and sent shutdown request.\n",
+                "\n",
+                STREAMS,
+            ],
+            "streams-process",
+        ),
+        # A tool, and a listener of Spring, before the client's own exception.
+        (
+            [
+                "Error when sending message to topic: 'clicks', with key: '4', and value: '[ 1 ]'\n",
+                "org.apache.kafka.common.errors.TimeoutException: Topic clicks not present in metadata after 9 ms.\n",
+            ],
+            "java-topic-not-in-metadata",
+        ),
+        # A text of every program beside one of a program with Kafka.
+        (
+            [
+                "ERROR org.springframework.boot.SpringApplication - Application run failed\n",
+                "org.springframework.context.ApplicationContextException: Failed to start bean 'x'; nested "
+                "exception is org.springframework.cloud.stream.binder.BinderException: Cannot initialize "
+                "binder:\n",
+            ],
+            "logger-binder",
+        ),
+        # An error by its name above the line of a client in one stack.
+        (
+            [
+                "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro "
+                "message for id -1\n",
+                "Caused by: org.apache.kafka.common.errors.SerializationException: Unknown magic byte!\n",
+            ],
+            "schema-magic-byte",
+        ),
+        # librdkafka logs the text of OpenSSL in a line of its own.
+        (
+            [
+                "%3|1505223116.779|SSL|rdkafka#consumer-1| [thrd:app]: pem_lib.c:701: error:0906D06C:PEM "
+                "routines:PEM_read_bio:no start line: Expecting: ANY PRIVATE KEY\n",
+                "% ERROR: Failed to create producer: ssl.key.location failed: ssl_rsa.c:649: error:140B0009:SSL "
+                "routines:SSL_CTX_use_PrivateKey_file:PEM lib:\n",
+            ],
+            "rdkafka-ca-missing",
+        ),
+    ],
+)
+def test_a_line_that_only_refers_to_an_explained_one_has_no_block(log: list[str], shown_key: str) -> None:
+    assert [each.match.known.key for each in shown(explain_log(log))] == [shown_key]
+
+
+def test_a_wrapper_with_a_cause_of_its_own_keeps_its_block() -> None:
+    log = [
+        "ERROR stream-client [x] Encountered the following exception during processing and stops\n",
+        "java.lang.IllegalStateException: no\n",
+    ]
+    assert [each.cause for each in shown(explain_log(log))] == ["java.lang.IllegalStateException: no"]
+
+
+def test_only_a_sink_has_a_dead_letter_queue() -> None:
+    error = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
+    at = "\tat org.apache.kafka.connect.runtime.{}.{}(X.java:3)\n"
+    operator = at.format("errors.RetryWithToleranceOperator", "execute")
+    for task in ("WorkerSourceTask", "AbstractWorkerSourceTask"):
+        source = at.format(task, "convertTransformedRecord")
+        assert [each.match.known.key for each in explain_log([error, operator, source]).explained] == [
+            "connect-tolerance-source"
+        ]
+        # The frame alone, in the stack of another error.
+        assert [each.match.known.key for each in explain_log(["E: no\n", source]).explained] == ["library-failed"]
+    sink = at.format("WorkerSinkTask", "convertAndTransformRecord")
+    assert [each.match.known.key for each in explain_log([error, operator, sink]).explained] == ["connect-tolerance"]
 
 
 def test_a_frame_corrects_what_an_exception_seems_to_be() -> None:

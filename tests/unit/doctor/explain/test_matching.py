@@ -261,3 +261,69 @@ def test_brokernats_own_lines_are_of_no_other_program() -> None:
     match = match_line(refused)
     assert match is not None
     assert match.known.client == "brokernat"
+
+
+@pytest.mark.parametrize("host", ["XXXXXXXXXXX", "10.0.x.x", "xxx.example.org", "10.1.XX.XX", "broker-redacted"])
+def test_a_masked_address_gets_no_rule(host: str) -> None:
+    line = f"GroupCoordinator: Connect to ipv4#{host}:9092 failed: Connection refused (after 2001ms in state CONNECT)"
+    match = match_line(line)
+    assert match is not None
+    assert match.peer.host_kind == ""
+    assert match.rule is None
+    assert "own network" not in match.means
+
+
+@pytest.mark.parametrize(
+    ("line", "means", "not_means"),
+    [
+        ("Broker: Not coordinator for group", "stay uncommitted", "for the leader"),
+        (
+            "MessageSet with 6 message(s) encountered error: Broker: Not leader for partition",
+            "old metadata",
+            "uncommitted",
+        ),
+        ("Local: Waiting for coordinator", "no broker was reached", "The cluster has no coordinator"),
+        (
+            "Cancelled in-flight API_VERSIONS request with correlation id 1 due to node -1 being disconnected",
+            "TLS",
+            "If it is",
+        ),
+        (
+            "Cancelled in-flight METADATA request with correlation id 7 due to node -2 being disconnected",
+            "restarts",
+            "TLS",
+        ),
+        (
+            "the kafka reader got an unknown error reading partition 4 of a at offset 17: read tcp "
+            "10.2.0.5:1->10.2.0.9:9: i/o timeout",
+            "no answer arrived",
+            "too early",
+        ),
+        ("Expecting data with Confluent Schema Registry framing. Magic byte was 48, expecting 0", "48 is `0`", "JSON"),
+        (
+            "Expecting data with Confluent Schema Registry framing. Magic byte was 123, expecting 0",
+            "as JSON begins",
+            "digit",
+        ),
+        (
+            "ssl.key.location failed: ssl_rsa.c:649: error:140B0009:SSL routines:SSL_CTX_use_PrivateKey_file:PEM lib:",
+            "path is right",
+            "on this machine",
+        ),
+        (
+            "org.apache.kafka.connect.errors.ConnectException: Could not create PG connection",
+            "pg_hba.conf",
+            "fails over",
+        ),
+        (
+            "io.debezium.DebeziumException: Could not execute heartbeat action (Error: 57P01)",
+            "fails over",
+            "pg_hba.conf",
+        ),
+    ],
+)
+def test_what_a_line_shows_decides_its_meaning(line: str, means: str, not_means: str) -> None:
+    match = match_line(line)
+    assert match is not None
+    assert means in match.means
+    assert not_means not in match.means
