@@ -86,11 +86,13 @@ def course(steps: Steps, cuts: Sequence[int]) -> str:
         faults = _feed(at_once, side, [sent], whole), _feed(in_pieces, side, _cut(sent, cuts), pieces)
         if faults[0] == faults[1] != "":
             return _named(found, _DIGITS.sub("N", faults[0].rpartition(": ")[2]))
-        if whole != pieces or faults[0]:
-            # The beginning of a frame is held until there is more of it, and nobody has an answer meanwhile.
-            assert whole[side].startswith(pieces[side]), written(steps)
-            assert not in_pieces.idle, written(steps)
-            assert not faults[1], written(steps)
+        if whole != pieces or any(faults):
+            # Both hold the beginning of a frame until there is more of it, one longer than the other, and nobody has an
+            # answer meanwhile. Where one has found a fault, it has not sent the frames before it, either.
+            shorter, longer = sorted((whole[side], pieces[side]), key=len)
+            assert longer.startswith(shorter), written(steps)
+            waiting = [each for each, fault in zip((at_once, in_pieces), faults, strict=True) if not fault]
+            assert not any(each.idle for each in waiting), written(steps)
             return _named(found, "held")
         assert at_once.in_flight == in_pieces.in_flight, written(steps)
         out = whole[side][before:]
