@@ -42,6 +42,16 @@ def test_without_the_extra_it_is_named(command: str, code: int, words: str) -> N
     assert words in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("topic", ["a/b", "", "a:", "a:0", "a:x", "a:1001"])
+def test_a_topic_that_cannot_be_is_told_before_brokers_start(
+    run: Callable[..., str], monkeypatch: pytest.MonkeyPatch, topic: str
+) -> None:
+    monkeypatch.setattr("brokernat.testbed.LoopbackWorld.up", lambda _: pytest.fail("brokers were started"))
+    text = run("testbed", "up", "--topic", topic)
+    assert text.startswith("exit 2\n")
+    assert f"`{topic}`" in text
+
+
 def test_without_the_extra_no_names_are_completed() -> None:
     words = {"_BROKERNAT_COMPLETE": "bash_complete", "COMP_WORDS": "brokernat testbed down ", "COMP_CWORD": "3"}
     command = [sys.executable, "-c", _WITHOUT_KIO]

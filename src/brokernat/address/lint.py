@@ -171,6 +171,8 @@ def _chained(rules: _Rules, index: int) -> Iterator[Finding]:
         final = _final(rule, rules.all[following])
         write = f"write `{rule.pattern} = {final}`" if final else "write the final target"
         hint = f"an endpoint is translated only once: {write}, or keep the rule if the networks overlap"
+        if final == str(rule.pattern):
+            hint = "each leads to the other one: remove the rule whose sides are exchanged"
         yield _finding("chained-rule", Severity.WARNING, message, hint, (following, index))
 
 

@@ -16,15 +16,32 @@ from brokernat.cli import console
 from brokernat.cli.files import output_options, require_output, write_output
 from brokernat.cli.options import Group, format_option
 from brokernat.config.client_properties import PROTOCOLS
+from brokernat.config.fields import check_topic
 from brokernat.errors import BrokernatError, WorldError
+from brokernat.text import listed
 
 if TYPE_CHECKING:  # modules of the extra `testbed` are imported when a command needs them
     from brokernat.testbed.running_worlds import Summary
+
+_MOST_PARTITIONS = 1000
 
 
 @click.group(cls=Group)
 def testbed() -> None:
     """Start and stop real Kafka brokers with unreachable addresses on this machine."""
+
+
+def _topics(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, int]:
+    """The number of partitions by topic."""
+    topics = {}
+    for value in values:
+        name, colon, partitions = value.partition(":")
+        check_topic(name)
+        if colon and not (partitions.isdecimal() and 1 <= int(partitions) <= _MOST_PARTITIONS):
+            reason = f"`{value}`: write NAME or NAME:PARTITIONS with 1 to {_MOST_PARTITIONS} partitions"
+            raise click.BadParameter(reason, param=option)
+        topics[name] = int(partitions or 3)
+    return topics
 
 
 @testbed.command()
@@ -53,11 +70,19 @@ def testbed() -> None:
     "--brokers", type=click.IntRange(1, 9), default=3, show_default=True, help="The number of brokers of `hq`."
 )
 @click.option("--two", is_flag=True, help="Add a second cluster that advertises the same addresses.")
+@click.option(
+    "--topic",
+    "topics",
+    metavar="NAME[:PARTITIONS]",
+    multiple=True,
+    callback=_topics,
+    help="A topic to create in every cluster, with 3 partitions unless others are given; may be repeated.",
+)
 @output_options
 @format_option
 def up(
     kind: str, between: str, protocol: str | None, broker_version: str | None, brokers: int, two: bool,
-    file: Path | None, output: str, *, replace: bool,
+    topics: dict[str, int], file: Path | None, output: str, *, replace: bool,
 ) -> None:  # fmt: skip
     """Start brokers; they run until `brokernat testbed down`."""
     from brokernat.testbed import Between, ClusterOptions, LoopbackWorld, NetnsWorld, Protocol, World, running_worlds
@@ -76,8 +101,13 @@ def up(
         if kind == "loopback"
         else NetnsWorld(hq=hq, second_hq=second, between=Between(between), detached=True)
     )
+    if others := [each.name for each in running_worlds.list_running()]:
+        console.note(f"{listed(others)} keeps running; this is another testbed")
     console.note(f"starting brokers for a {kind} testbed …")
     world.up()
+    for cluster in world.clusters.values():
+        for topic, partitions in topics.items():
+            cluster.create_topic(topic, partitions=partitions)
     text = config_text(list(world.clusters.values()))
     if file is not None:
         write_output(file, text, replace=True)
@@ -103,7 +133,7 @@ def status(output: str) -> None:
         console.json_data({"version": 1, "worlds": [_as_json(one) for one in found]})
         return
     if not found:
-        console.note("no world runs")
+        console.note("no testbed is running")
     for one in found:
         _show(one)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from os.path import normpath
 from pathlib import Path as FilePath
 
@@ -197,6 +199,31 @@ _REFRESH_HINTS = {
     "realtime": "write `every_epoch`: when the files change, the query ends with its epoch and starts again",
     "micro-batch": "write `every_batch`",
 }
+
+
+def _keys_are_columns(document: Document) -> Iterator[Finding]:
+    """Keys of joins that occur in no schema of the file. Columns of schema files and of servers are unknown here."""
+    for name in document.section("pipelines"):
+        pipeline = document.section("pipelines", name)
+        known = [document.section("pipelines", name, "decode").get("schema")]
+        joins = pipeline.get("enrich")
+        for index, join in enumerate(joins if isinstance(joins, list) else ()):
+            key, reference = (join.get("key"), join.get("reference")) if isinstance(join, dict) else (None, None)
+            columns = document.section("pipelines", name, "references", str(reference)).get("schema")
+            for side, schemas in (("the record", known), (f"reference `{reference}`", [columns])):
+                words = [word for each in schemas if isinstance(each, str) for word in re.findall(r"\w+", each)]
+                if isinstance(key, str) and all(isinstance(each, str) for each in schemas) and not _occurs(key, words):
+                    location = document.locate(("pipelines", name, "enrich", index, "key"))
+                    message = f"`{key}` is no column of {side}"
+                    yield Finding("unknown-column", message, did_you_mean(key, words), location)
+            known.append(columns)
+
+
+def _occurs(column: str, words: Iterable[str]) -> bool:
+    """Whether all words of a column's name are there; Spark ignores their case."""
+    return {*re.findall(r"\w+", column.lower())} <= {word.lower() for word in words}
+
+
 _CHECKS = (
     _one_kind_of_map,
     _maps_have_content,
@@ -209,6 +236,7 @@ _CHECKS = (
     _names_can_be_printed,
     _references_are_read,
     _options_fit_the_mode,
+    _keys_are_columns,
 )
 
 
@@ -251,7 +279,8 @@ def lint_config(clusters: Mapping[str, Cluster], document: Document) -> Iterator
         warnings = (*_client(name, document), *(_missing_files(cluster, document) if cluster else ()))
         yield from (replace(each, severity=Severity.WARNING) for each in warnings)
     yield from _for_a_proxy(clusters, document)
-    yield from (replace(each, severity=Severity.WARNING) for each in _of_pipelines(document))
+    for check_of_pipelines in (_of_pipelines, _files_of_pipelines):
+        yield from (replace(each, severity=Severity.WARNING) for each in check_of_pipelines(document))
 
 
 def _rules(cluster: Cluster, address_map: AddressMap, document: Document) -> Iterator[Finding]:
@@ -315,6 +344,29 @@ def _of_pipelines(document: Document) -> Iterator[Finding]:
             for key, value in document.section(*path).items():
                 if is_secret(key):
                     yield from _in_plain((*path, key), value, document)
+
+
+def _files_of_pipelines(document: Document) -> Iterator[Finding]:
+    """Modules of transforms and files of references that are not here; a pipeline may run on another host."""
+    folder = FilePath(document.source).absolute().parent
+    for name in document.section("pipelines"):
+        pipeline = ("pipelines", name)
+        transform = document.section(*pipeline).get("transform")
+        module = transform.partition(":")[0].partition(".")[0] if isinstance(transform, str) else ""
+        beside = any((folder / file).exists() for file in (module, f"{module}.py"))
+        if module.isidentifier() and not beside and module not in sys.modules and find_spec(module) is None:
+            message = f"there is no module `{module}` in {folder} or among the installed packages"
+            yield Finding("module-missing", message, location=document.locate((*pipeline, "transform")))
+        for reference in document.section(*pipeline, "references"):
+            place = (*pipeline, "references", reference)
+            path = document.section(*place).get("path")
+            if isinstance(path, str) and not _PATTERN.search(path) and not (folder / path).exists():
+                message = f"there is no file `{path}`"
+                yield Finding("file-missing", message, location=document.locate((*place, "path")))
+
+
+_PATTERN = re.compile(r"^~|://|[*?\[{]")
+"""A path below a home, a URI, or a pattern of Hadoop's."""
 
 
 def _in_plain(path: Path, value: Value, document: Document) -> Iterator[Finding]:

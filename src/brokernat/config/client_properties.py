@@ -214,11 +214,14 @@ def is_secret(name: str) -> bool:
 
 
 def secrets_of(properties: Mapping[str, str | Secret | None]) -> tuple[str, ...]:
-    """The secrets of properties or options, for `masked`: whole values, and the passwords in JAAS lines and URLs."""
+    """The secrets of properties or options, for `masked`: whole values, and the passwords in JAAS lines and URLs.
+
+    A user name is no secret, also from a reference: a short one is a part of many words.
+    """
     found = []
     for name, value in properties.items():
         text = value.reveal() if isinstance(value, Secret) else value or ""
-        if isinstance(value, Secret) or is_secret(name):
+        if name != "sasl.username" and (isinstance(value, Secret) or is_secret(name)):
             found += [text, text.partition(":")[2] if name.endswith("user.info") else ""]
         found += [re.sub(r"\\(.)", r"\1", part) for each in _INSIDE.findall(text) for part in each]
     return tuple(filter(None, found))

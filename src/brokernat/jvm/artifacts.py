@@ -39,6 +39,7 @@ _FAILED_DOWNLOAD = re.compile(r"^\s*::\s+(\S+#\S+?)!\S+$", re.MULTILINE)
 # Ivy's messages about an unreachable repository (BasicURLHandler), as opposed to a missing artifact.
 _NO_ANSWER = re.compile(r"^\s*(Host \S+ not found\. url=|Server access error at url )", re.MULTILINE)
 _TIMEOUT = 900
+_INSTALL = "pip install 'brokernat[spark]', or for a testbed 'brokernat[testbed]'"
 _STORE_PASSWORD = "changeit"  # noqa: S105 - Java's default; it protects nothing, because a list of authorities is public
 _JKS_MAGIC, _JKS_VERSION, _JKS_TRUSTED = 0xFEEDFEED, 2, 2
 _JKS_WHITENER = b"Mighty Aphrodite"
@@ -201,7 +202,7 @@ def _names(request: _Request) -> str:
 def _ivy_jar() -> Path:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise MissingToolError("PySpark is not installed; its Ivy resolves jars", hint="pip install 'brokernat[spark]'")
+        raise MissingToolError("PySpark is not installed; its Ivy resolves jars", hint=_INSTALL)
     jars = sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar"))
     if not jars:
         raise MissingToolError(f"no ivy-*.jar in {Path(spec.origin).parent / 'jars'}", hint="install pyspark from PyPI")

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from brokernat.address import Endpoint
+from brokernat.clients import confluent
 from brokernat.config import load
 from brokernat.testbed import running_worlds
 from brokernat.testbed.kafka import speaks_kafka
@@ -17,6 +19,8 @@ from brokernat.testbed.keeper import members
 from brokernat.testbed.place import Here
 
 pytestmark = pytest.mark.integration
+
+_PATIENCE = 30
 
 
 def brokernat(*words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
@@ -29,7 +33,8 @@ def brokernat(*words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
 
 def test_up_status_down(tmp_path: Path) -> None:
     file = tmp_path / "brokernat.yaml"
-    up = brokernat("up", "--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--output", str(file), "--format", "json")
+    wanted = ("--brokers", "1", "--protocol", "SASL_PLAINTEXT", "--topic", "orders:6", "--topic", "tags")
+    up = brokernat("up", *wanted, "--output", str(file), "--format", "json")
     world = json.loads(up.stdout)["world"]
     state = running_worlds.state_root() / world["name"]
     try:
@@ -43,6 +48,9 @@ def test_up_status_down(tmp_path: Path) -> None:
         assert 'password="app-secret"' in hq.kafka_properties()["sasl.jaas.config"]
         assert "app-secret" not in file.read_text() + up.stdout + up.stderr
         assert speaks_kafka(hq.bootstrap_servers[0], Here(), tls=False)
+        client = AdminClient(confluent.configure({}, hq))
+        topics = client.list_topics(timeout=_PATIENCE).topics
+        assert {name: len(topic.partitions) for name, topic in topics.items()} == {"orders": 6, "tags": 3}
 
         names = [one["name"] for one in json.loads(brokernat("status", "--format", "json").stdout)["worlds"]]
         assert world["name"] in names

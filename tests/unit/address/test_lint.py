@@ -32,6 +32,12 @@ def test_findings(text: str, found: list[tuple[str, str, tuple[int, ...]]]) -> N
     assert [(f.code, str(f.severity), f.rules) for f in lint(AddressMap.parse(text))] == found
 
 
+def test_of_two_rules_that_lead_to_each_other_one_is_removed() -> None:
+    """To follow them to the end would lead back to the advertised endpoint."""
+    hints = [finding.hint for finding in lint(AddressMap.parse("a:1=b:1,b:1=a:1"))]
+    assert set(hints) == {"each leads to the other one: remove the rule whose sides are exchanged"}
+
+
 def test_findings_name_both_rules_and_say_what_to_do() -> None:
     (finding,) = lint(AddressMap.parse("a=x,a:1=y:1"))
     assert "`a=x`" in finding.message

@@ -1,5 +1,6 @@
 """Checks between sections find their problems where other parts of the file are wrong."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ from brokernat.errors import ConfigError
 
 def kinds(text: str) -> list[str]:
     return [problem.code for problem in check(parse_document(text, "f"))]
+
+
+def joined(record: str, key: str, reference: str | None = None, *, before: str | None = "") -> str:
+    """A pipeline with a join, and one `before` it by `a`; None is a reference whose columns are not in the file."""
+    schemas = {"r": reference, **({} if before == "" else {"q": before})}
+    references = {
+        name: {"path": "x", **({} if schema is None else {"schema": schema})} for name, schema in schemas.items()
+    }
+    joins = [{"reference": name, "key": "a" if name == "q" else key} for name in sorted(schemas)]
+    return json.dumps({"pipelines": {"t": {"decode": {"schema": record}, "enrich": joins, "references": references}}})
 
 
 @pytest.mark.parametrize(
@@ -47,6 +58,15 @@ def kinds(text: str) -> list[str]:
         ("pipelines: {t: {references: {r: {jdbc: {url: '${env:A}', options: {a: '${file:b}'}}}}}}", []),
         ("pipelines: {t: {decode: {registry: {client: {a: '${env:A}'}}}, checkpoint: '$${env:A}'}}", []),
         ("7", []),
+        # A key of a join: in the record's columns and those that earlier joins add, as far as the file has them.
+        (joined("a STRING, `b c` INT", "A"), []),
+        (joined("a STRING, `b c` INT", "b c"), []),
+        (joined("a STRING", "b"), ["unknown-column"]),
+        (joined("a STRING", "a", "x STRING"), ["unknown-column"]),
+        (joined("a STRING", "b", "x STRING"), ["unknown-column"] * 2),
+        (joined("a STRING", "b", "b STRING", before="a STRING, b STRING"), []),
+        (joined("a STRING", "b", "b STRING", before=None), []),
+        ("pipelines: {t: {decode: {schema: 7}, enrich: [{reference: r, key: a}]}}", ["unknown-reference"]),
     ],
 )
 def test_checks(text: str, found: list[str]) -> None:
@@ -150,6 +170,23 @@ def test_a_trust_store_that_does_not_exist(tmp_path: Path) -> None:
     (tmp_path / "trust.pem").touch()
     client = "    client:\n      ssl.truststore.location: trust.pem\n      ssl.keystore.location: key.pem\n"
     assert findings(tmp_path, HEAD + client) == [("warning", "file-missing", 6)]
+
+
+def test_files_and_modules_that_are_not_here(tmp_path: Path) -> None:
+    """Warnings: the pipeline may run on another host."""
+    (tmp_path / "there.csv").touch()
+    (tmp_path / "beside.py").touch()
+    paths = ("there.csv", "missing.csv", "s3a://bucket/x.csv", "day=*", "~/x.csv")
+    references = {f"r{n}": {"format": "csv", "path": path} for n, path in enumerate(paths)}
+    ends = {"source": {"cluster": "hq", "topics": ["a"]}, "sink": {"cluster": "hq", "topic": "b", "dead_letters": "c"}}
+    pipeline = {**ends, "decode": {"format": "raw", "schema": "x BINARY"}, "references": references, "checkpoint": "s"}
+    pipelines = {
+        module: pipeline | {"transform": f"{module}:tag", "checkpoint": module, "references": found}
+        for module, found in (("beside", references), ("nowhere", {}), ("json.decoder", {}))
+    }
+    text = json.dumps({"clusters": {"hq": {"bootstrap_servers": "gw:1"}}, "pipelines": pipelines})
+    found = [(severity, code) for severity, code, _ in findings(tmp_path, text)]
+    assert found == [("warning", "file-missing"), ("warning", "module-missing")]
 
 
 def test_a_name_with_a_line_end_stays_on_the_line_of_its_message() -> None:

@@ -126,6 +126,8 @@ def test_a_login_with_librdkafkas_name_for_the_mechanism_names_kafkas(load_text:
         ("basic.auth.user.info", "user:a:b", ("user:a:b", "a:b")),
         ("client.id", "abc", ()),
         ("client.id", Secret("abc"), ("abc",)),
+        # No secret, and a part of many words.
+        ("sasl.username", Secret("app"), ()),
         ("sasl.oauthbearer.token.endpoint.url", "https://idp/token", ()),
         ("url", "jdbc:postgresql://db/crm?user=app&password=a%26b&ssl=true", ("a%26b",)),
         ("url", "jdbc:sqlserver://db;user=app;password=abc;encrypt=true", ("abc",)),

@@ -31,7 +31,7 @@ pipelines:
     mode: {mode}
 """
 BEFORE = {
-    "decode": "{format: json, schema: id STRING}",
+    "decode": "{format: json, schema: 'id STRING, name STRING'}",
     "transform": "defined_tags:tag",
     "enrich": "id",
     "key": "id",

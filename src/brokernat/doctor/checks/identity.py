@@ -27,7 +27,7 @@ def another_node(evidence: Evidence) -> Iterator[CheckFinding]:
     What: another node answers at the dialled endpoint than the one that metadata names.
     Why: two rules are exchanged, a forward leads to the wrong broker, or a hosts file gives several names one address.
     Clients loop on NOT_LEADER_OR_FOLLOWER; from 4.4 on they bootstrap again and again.
-    Remedy: exchange the targets.
+    Remedy: exchange the targets of two rules, or correct the forward or the hosts line that leads to the wrong broker.
     """
     if renumbered(evidence) is not None:
         return

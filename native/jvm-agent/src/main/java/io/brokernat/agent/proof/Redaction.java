@@ -12,7 +12,8 @@ import java.util.regex.Pattern;
 final class Redaction {
     private static final Pattern SECRET_KEY = Pattern.compile("password|secret|jaas|token|credential|private|\\.key$");
     private static final List<String> WORDS = List.of("message", "checked");
-    private static final Pattern QUOTED = Pattern.compile("\"((?:[^\"\\\\]|\\\\.)+)\"|'([^']+)'");
+    private static final Pattern QUOTED =
+            Pattern.compile("(\\busername\\s*=\\s*)?(?:\"((?:[^\"\\\\]|\\\\.)+)\"|'([^']+)')");
 
     private final List<String> secrets = new ArrayList<>();
 
@@ -27,10 +28,12 @@ final class Redaction {
         secrets.sort(Comparator.comparingInt(String::length).reversed());
     }
 
-    /** The options of a JAAS entry are in quotes. */
+    /** The options of a JAAS entry are in quotes. A user name is no secret, and may be a part of any word. */
     private void addQuoted(String value) {
         for (Matcher matcher = QUOTED.matcher(value); matcher.find(); ) {
-            secrets.add(matcher.group(1) == null ? matcher.group(2) : matcher.group(1));
+            if (matcher.group(1) == null) {
+                secrets.add(matcher.group(2) == null ? matcher.group(3) : matcher.group(2));
+            }
         }
     }
 

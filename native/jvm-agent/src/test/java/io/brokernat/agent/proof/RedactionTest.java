@@ -15,10 +15,10 @@ class RedactionTest {
             "client.id", "audit"));
 
     @Test
-    void hidesSecretsAndTheQuotedPartsOfAJaasEntry() {
+    void hidesSecretsAndTheQuotedPartsOfAJaasEntryButNotTheUserName() {
         assertEquals(
-                "user [hidden] [hidden] [hidden] [hidden] [hidden] of audit",
-                redaction.clean("user me can\\\"ary other canary-2 canary-3 of audit"));
+                "user me [hidden] [hidden] [hidden] [hidden] has no message",
+                redaction.clean("user me can\\\"ary other canary-2 canary-3 has no message"));
     }
 
     @Test
