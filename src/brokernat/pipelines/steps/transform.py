@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,7 @@ class Transform:
         except Exception as error:  # the user's code may raise anything
             from brokernat.pipelines.root_cause import root_cause
 
-            raise TransformError(f"transform `{self.name}` raised {root_cause(error)}") from error
+            raise TransformError(f"transform `{self.name}` raised {root_cause(error)}{self._place(error)}") from error
         if not isinstance(result, DataFrame):
             raise TransformError(
                 f"transform `{self.name}` returned {type(result).__name__}, not a DataFrame",
@@ -58,6 +59,13 @@ class Transform:
             )
         self._check_columns(records, result)
         return result
+
+    def _place(self, error: Exception) -> str:
+        """The line of the function's file that raised: Spark's message names a column, not a line."""
+        code = getattr(self.function, "__code__", None)
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((each.lineno for each in reversed(frames) if code and each.filename == code.co_filename), None)
+        return f" ({Path(code.co_filename).name} line {line})" if code and line else ""
 
     def _check_columns(self, records: DataFrame, result: DataFrame) -> None:
         columns = result.columns
