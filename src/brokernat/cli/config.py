@@ -52,7 +52,8 @@ def config() -> None:
 @click.argument("named_file", metavar="[FILE]", type=PATH, required=False)
 def check(config_file: Path, named_file: Path | None, fail_on: str, output: str, skip_secrets: bool) -> int:
     """Report every problem of the file at once. FILE is the same as `--config FILE`."""
-    from brokernat.config.checks import check_schema_files, lint_config
+    from brokernat.config.checks import check_schema_files
+    from brokernat.config.lint import lint_config
     from brokernat.config.load import read_document
 
     if named_file is not None:

@@ -65,7 +65,7 @@ SETTINGS: Mapping[str, str] = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # HotSpot does not compile longer methods; with Spark's default a projection of many columns runs interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Small partitions of a cached frame are joined, too: else to reconcile a few records takes four stages of 200 tasks.
+    # Small partitions of a cached frame are joined, too: else a small reconcile takes four stages of 200 tasks.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
 

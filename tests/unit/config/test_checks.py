@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from brokernat.config import load
-from brokernat.config.checks import MISPLACED_REFERENCE, check, lint_config
+from brokernat.config.checks import MISPLACED_REFERENCE, check
 from brokernat.config.document import parse_document
+from brokernat.config.lint import lint_config
 from brokernat.config.load import read_document
 from brokernat.errors import ConfigError
 
