@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from os.path import normpath
 from pathlib import Path as FilePath
 
+from brokernat.address import Endpoint, pair
 from brokernat.config.document import Document, Path, Value
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean
@@ -36,6 +37,24 @@ def _one_kind_of_map(document: Document) -> Iterator[Finding]:
                 "keep `address_map`; `broker_nat` is its short form",
                 document.locate(("clusters", name, "broker_nat"), key=True),
             )
+
+
+def _lists_pair_up(document: Document) -> Iterator[Finding]:
+    for name in document.section("clusters"):
+        cluster = document.section("clusters", name)
+        if not cluster.get("broker_nat") or not cluster.get("bootstrap_servers"):
+            continue
+        try:
+            pair(_endpoints(cluster.get("bootstrap_servers")), _endpoints(cluster["broker_nat"]))
+        except ConfigError as error:
+            # The model reports an endpoint that cannot be read.
+            unpaired = (each for each in error.problems if each.code == "unpaired")
+            yield from (each.at(document.locate(("clusters", name, "broker_nat"))) for each in unpaired)
+
+
+def _endpoints(value: Value) -> list[Endpoint]:
+    entries = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+    return [Endpoint.parse(str(entry).strip()) for entry in entries if str(entry).strip()]
 
 
 def _maps_have_content(document: Document) -> Iterator[Finding]:
@@ -217,6 +236,7 @@ def _occurs(column: str, words: Iterable[str]) -> bool:
 
 _CHECKS = (
     _one_kind_of_map,
+    _lists_pair_up,
     _maps_have_content,
     _clusters_exist,
     _references_exist,

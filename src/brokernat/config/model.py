@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from brokernat.address import Endpoint, pair
+from brokernat.address import Endpoint
 from brokernat.config.client_properties import ClientProperties
 from brokernat.config.fields import (
     EVERY_TIME,
@@ -40,7 +40,7 @@ from brokernat.config.fields import (
 )
 from brokernat.config.problems import Fault, faults, raise_all
 from brokernat.config.secrets import Secret
-from brokernat.errors import ConfigError, Finding
+from brokernat.errors import Finding
 from brokernat.text import seconds
 
 NonEmpty = Annotated[str, Field(min_length=1)]
@@ -112,15 +112,6 @@ class ClusterSection(Section):
     tunnel: TunnelSection | None = Field(
         None, description="How this machine reaches the brokers; the commands that connect open it."
     )
-
-    @model_validator(mode="after")
-    def _lists_pair_up(self) -> Self:
-        if self.broker_nat is not None:
-            try:
-                pair(self.bootstrap_servers, self.broker_nat)
-            except ConfigError as error:
-                raise faults(Fault(problem, ("broker_nat",)) for problem in error.problems) from None
-        return self
 
 
 class Source(Section):

@@ -37,6 +37,9 @@ def joined(record: str, key: str, reference: str | None = None, *, before: str |
         ("pipelines: [7]", []),
         ("clusters: {hq: {address_map: [7], broker_nat: {}}}", ["two-maps"]),
         ("clusters: {hq: {address_map: , broker_nat: a:1}}", ["empty"]),
+        ("clusters: {hq: {bootstrap_servers: 'a:1, b:1', broker_nat: [c:1], client: 7}}", ["unpaired"]),
+        ("clusters: {hq: {bootstrap_servers: [a:1, b], broker_nat: 'c:1,'}}", []),
+        ("clusters: {hq: {bootstrap_servers: 7, broker_nat: {}}}", []),
         ("pipelines: {t: {source: {topics: x}, sink: {topic: x, dead_letters: x}}}", ["same-topic"]),
         ("pipelines: {t: {mode: realtime, trigger_interval: 1 second}}", ["other-mode"]),
         (
