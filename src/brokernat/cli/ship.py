@@ -186,8 +186,9 @@ def run_shipment(
         BrokernatError: an error of the input, the file, the spool or the producer.
     """
     from brokernat.shipping.block import Destination
+    from brokernat.shipping.leaders import find_delay
     from brokernat.shipping.lines import Pipe
-    from brokernat.shipping.producer import open_producer
+    from brokernat.shipping.producer import open_admin, open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
     from brokernat.shipping.tail import Tail, missing_files
@@ -208,7 +209,9 @@ def run_shipment(
         console.note(f"spool {spool}: {counted(opened.pending, 'record')} held")
         before = opened.totals()
         tail = Tail(files, opened.positions(), from_beginning=from_beginning or once) if files else None
-        shipment = Shipment(opened, Sender(opened, topic, partial(open_producer, cluster)), tail=tail, pipe=pipe)
+        delays = partial(find_delay, cluster, partial(open_admin, cluster))
+        sender = Sender(opened, topic, partial(open_producer, cluster), find_delay=delays)
+        shipment = Shipment(opened, sender, tail=tail, pipe=pipe)
         received = stop_at_signals(shipment.stop, shipment.abort)
         pending = shipment.run(once=once or not (files or stdin), patience=patience)
     after, reason = opened.totals(), f" ({opened.trouble})" if pending and opened.trouble else ""

@@ -121,10 +121,14 @@ def _require_private_folder(directory: Path, folder: int) -> None:
         raise SpoolUnsafeError(directory, f"it belongs to another user (id {found.st_uid})", hint)
     if not found.st_mode & _OTHERS_MAY_WRITE:
         return
-    if found.st_uid == os.geteuid() and DATABASE in os.listdir(folder):
+    files = os.listdir(folder)
+    if found.st_uid == os.geteuid() and DATABASE in files:
         os.fchmod(folder, 0o700)
         return
-    hint = f"`chmod go-w {directory}`, or name a folder below it: brokernat creates it for your user only"
+    hint = "name a folder of its own below it: brokernat creates it for your user only"
+    # An empty folder is there for the spool. Others may need to write to any other one, such as /tmp.
+    if found.st_uid == os.geteuid() and not (files or found.st_mode & stat.S_ISVTX):
+        hint = f"`chmod go-w {directory}`, or {hint}"
     mode = stat.S_IMODE(found.st_mode)
     raise SpoolUnsafeError(directory, f"other users may write the folder (mode {mode:04o})", hint)
 

@@ -24,7 +24,8 @@ from brokernat.config.fields import check_topic
 from brokernat.shipping import threads
 from brokernat.shipping.block import Destination, Rejection
 from brokernat.shipping.errors import NotShippedError
-from brokernat.shipping.producer import open_producer, require_all_acks
+from brokernat.shipping.leaders import find_delay
+from brokernat.shipping.producer import open_admin, open_producer, require_all_acks
 from brokernat.shipping.queue import OnFull, RecordQueue, SpoolWriter
 from brokernat.shipping.record import RecordEncoder
 from brokernat.shipping.sender import Sender
@@ -106,7 +107,9 @@ class KafkaHandler(logging.Handler):
         self._limit = max_spool
         self._on_rejected = on_rejected
         self._close_timeout = close_timeout
-        self._open_producer = partial(open_producer, target, overrides=dict(producer or {}))
+        overrides = dict(producer or {})
+        self._open_producer = partial(open_producer, target, overrides=overrides)
+        self._find_delay = partial(find_delay, target, partial(open_admin, target, overrides))
         self._encoder = RecordEncoder()
         self._opening = threading.RLock()
         self._closed = False
@@ -218,7 +221,7 @@ class KafkaHandler(logging.Handler):
     def _open(self, open_spool: Callable[..., Spool]) -> _Parts:
         spool = open_spool(self._directory, self._limit, durable=self._audit, destination=self._destination)
         queue = RecordQueue(self._on_full, largest=spool.largest)
-        sender = Sender(spool, self._destination.topic, self._open_producer, self._on_rejected)
+        sender = Sender(spool, self._destination.topic, self._open_producer, self._on_rejected, self._find_delay)
         parts = _Parts(queue, spool, SpoolWriter(queue, spool), sender)
         try:
             parts.sender.start()

@@ -49,6 +49,9 @@ _BROKER_FAULTS: Final = {
     "TOPIC_AUTHORIZATION_FAILED": "the user may not write to the topic: it needs the WRITE permission",
     "UNKNOWN_TOPIC_OR_PART": "the cluster has no such topic, or this user may not see it",
 }
+# Faults of a broker that was reached.
+REACHED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
+_LOGIN_REFUSED: Final = re.compile(r"broker (\S+): SASL authentication error: (.+)", re.DOTALL)
 _CLIENT_FAULTS: Final = {
     "_AUTHENTICATION": "the login failed: ",
     "_SSL": "the TLS handshake failed: ",
@@ -98,7 +101,10 @@ def describe(fault: KafkaFault) -> str:
     """The meaning of the error, with Kafka's name if it comes from a broker."""
     name = fault.name()
     if name.startswith("_"):
-        return _CLIENT_FAULTS.get(name, "") + simplified(fault.str())
+        text = simplified(fault.str())
+        if refusal := _LOGIN_REFUSED.fullmatch(text):
+            return f"the login is refused by {refusal[1]} ({refusal[2]})"
+        return _CLIENT_FAULTS.get(name, "") + text
     return f"{_BROKER_FAULTS.get(name) or fault.str()} ({name})"
 
 
@@ -150,11 +156,22 @@ def open_producer(
         raise MissingToolError(
             "shipping needs confluent-kafka, which is not installed", hint="pip install 'brokernat[shipping]'"
         ) from None
-    from brokernat.clients.confluent import configure
-
-    properties = {**DEFAULTS, **configure({}, cluster), **REQUIRED, **overrides}
+    properties = _properties(cluster, overrides)
     try:
         return Producer({**properties, "error_cb": on_error}, logger=_LOG)
     except KafkaException as error:
         message = f"the producer of cluster `{cluster.name}` cannot be created: {error.args[0].str()}"
         raise ConfigError(Finding("client-refused", message, "check the cluster's `client` properties")) from None
+
+
+def open_admin(cluster: Cluster, overrides: Mapping[str, object] = MappingProxyType({})) -> Any:
+    """A `confluent_kafka.admin.AdminClient` with the producer's properties, without its log lines."""
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient({**_properties(cluster, overrides), "log_level": 0})
+
+
+def _properties(cluster: Cluster, overrides: Mapping[str, object]) -> dict[str, Any]:
+    from brokernat.clients.confluent import configure
+
+    return {**DEFAULTS, **configure({}, cluster), **REQUIRED, **overrides}

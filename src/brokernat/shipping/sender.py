@@ -17,16 +17,18 @@ That can create duplicates, which have the same sequence number, but never a gap
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER, Block, Rejection
 from brokernat.shipping.errors import OtherClusterError
-from brokernat.shipping.producer import KafkaFault, describe, is_rejection
+from brokernat.shipping.leaders import Delay
+from brokernat.shipping.producer import REACHED, KafkaFault, describe, is_rejection
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.threads import log_later
 
@@ -104,6 +106,7 @@ class Sender:
         topic: str,
         open_producer: Callable[[Callable[[KafkaFault], None]], Any],
         on_rejected: Callable[[Rejection], None] | None = None,
+        find_delay: Callable[[Any, str], Iterator[Delay]] = lambda _producer, _topic: repeat(Delay()),
     ) -> None:
         """Does not start the thread.
 
@@ -112,15 +115,19 @@ class Sender:
             topic: the topic for the records.
             open_producer: creates a producer that calls the given function with its errors.
             on_rejected: called in the sender's thread with each record that the brokers reject permanently.
+            find_delay: looks for the reason, given the producer and the topic, while nothing is acknowledged.
         """
         self._spool = spool
         self._topic = topic
         self._open_producer = open_producer
         self._on_rejected = on_rejected
+        self._find_delay = find_delay
+        self._delays: Iterator[Delay] | None = None
+        self._delay = Delay()
         self._stop = threading.Event()
         self._position = 0
         self._broken = False
-        self._all_down = False
+        self._all_down = self._reached = False
         self._last_failure = ""
         self._cluster_checked = self._cluster_known = False
         self.refused: OtherClusterError | None = None
@@ -150,7 +157,7 @@ class Sender:
 
     def abandon(self) -> object:
         """In a forked child: returns the objects that must never be closed there."""
-        return self._producer
+        return self._producer, self._delays
 
     def _run(self) -> None:
         self.ident = threading.get_ident()
@@ -260,19 +267,26 @@ class Sender:
 
     def _flushed(self) -> bool:
         """Whether all records have an answer; False if they cannot get one."""
-        while self._producer.flush(_IDLE):
+        least = math.inf
+        while waiting := self._producer.flush(_IDLE):
             if self._stop.is_set() or self._broken:
                 return False
+            if self._delays is None or waiting < least:
+                least, self._delays = waiting, self._find_delay(self._producer, self._topic)
+            delay = next(self._delays)
+            if delay.reason and (delay.is_certain or self._spool.trouble in ("", self._delay.reason)):
+                self._delay, self._spool.trouble = delay, delay.reason
             if self._spool.trouble:
                 self._report(self._spool.trouble)
+        self._delays = None
         return not self._broken
 
     def _settle(self, blocks: list[Block], rejections: dict[int, list[Rejection]]) -> None:
         for block in blocks:
             self._spool.settled(block, rejections.get(block.block_id, ()))
             self._position = block.block_id
-        self._spool.trouble = ""
-        self._all_down = False
+        self._spool.trouble, self._delay = "", Delay()
+        self._all_down = self._reached = False
         if self._outage_since is not None:
             lasted, self._outage_since = time.monotonic() - self._outage_since, None
             log_later(logging.INFO, "delivery resumed after %.0f s; %d records wait", lasted, self._spool.pending)
@@ -297,11 +311,12 @@ class Sender:
         """Stores an error of the client, mostly of one connection; it is reported only while records wait."""
         self._broken |= fault.fatal()
         if fault.name() == "_ALL_BROKERS_DOWN":
-            self._all_down = True
+            self._all_down, self._delay = True, Delay()
         else:
             self._last_failure = describe(fault)
-        all_down = "no broker can be reached, the last error is: " if self._all_down else ""
-        self._spool.trouble = all_down + self._last_failure
+            self._reached |= fault.name() in REACHED
+        all_down = "no broker can be reached, the last error is: " if self._all_down and not self._reached else ""
+        self._spool.trouble = self._delay.reason if self._delay.is_certain else all_down + self._last_failure
 
     def _report(self, trouble: str) -> None:
         """Reports a new problem at once, then once a minute, because librdkafka repeats it."""
@@ -323,4 +338,4 @@ class Sender:
         if self._producer is not None:
             self._producer.purge()
             self._producer.flush(1)
-            self._producer = None
+            self._producer = self._delays = None

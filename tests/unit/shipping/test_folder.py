@@ -111,7 +111,7 @@ def test_a_named_pipe_is_refused_without_a_wait(tmp_path: Path) -> None:
         Spool(tmp_path)
 
 
-@pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777, 0o2770])
+@pytest.mark.parametrize("mode", [0o775, 0o757, 0o2770])
 def test_a_folder_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> None:
     (tmp_path / "spool").mkdir()
     (tmp_path / "spool").chmod(mode)
@@ -120,6 +120,18 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path, mode: int) ->
     assert f"chmod go-w {tmp_path / 'spool'}" in str(caught.value.hint)
     assert list((tmp_path / "spool").iterdir()) == []
     Spool(tmp_path / "spool" / "below").close()
+
+
+@pytest.mark.parametrize(("mode", "content"), [(0o1777, ""), (0o775, "syslog")])
+def test_a_folder_that_others_use_too_is_left_as_it_is(tmp_path: Path, mode: int, content: str) -> None:
+    """As /tmp and /var/log."""
+    (tmp_path / "shared").mkdir()
+    if content:
+        (tmp_path / "shared" / content).touch()
+    (tmp_path / "shared").chmod(mode)
+    with pytest.raises(SpoolUnsafeError) as caught:
+        Spool(tmp_path / "shared")
+    assert caught.value.hint == "name a folder of its own below it: brokernat creates it for your user only"
 
 
 def test_a_spool_that_was_opened_to_a_group_is_closed_again(tmp_path: Path) -> None:

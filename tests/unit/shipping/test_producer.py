@@ -79,6 +79,17 @@ def test_an_audit_handler_takes_no_weaker_answer(tmp_path: Path, properties: dic
             "Broker: Unknown topic or partition",
             "the cluster has no such topic, or this user may not see it (UNKNOWN_TOPIC_OR_PART)",
         ),
+        (
+            "_AUTHENTICATION",
+            "sasl_plaintext://10.0.0.1:9092/1: SASL authentication error: Authentication failed: Invalid username or "
+            "password (after 303ms in state AUTH_REQ)",
+            "the login is refused by 10.0.0.1:9092 (Authentication failed: Invalid username or password)",
+        ),
+        (
+            "_AUTHENTICATION",
+            "Failed to acquire SASL OAUTHBEARER token: no route",
+            "the login failed: Failed to acquire SASL OAUTHBEARER token: no route",
+        ),
         ("INVALID_RECORD", "Broker: no", "Broker: no (INVALID_RECORD)"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 
 from brokernat.shipping import sender as module
 from brokernat.shipping.block import Block, Destination, Rejection
+from brokernat.shipping.leaders import Delay
 from brokernat.shipping.producer import REJECTING
 from brokernat.shipping.sender import RecordRange, Sender, sort_refused
 from brokernat.shipping.spool import Spool
@@ -291,6 +292,66 @@ def test_brokers_that_are_away_are_named_with_the_last_error(spool: Spool) -> No
     sender.stop()
     reason = "broker 127.0.0.1:1: Connect to 127.0.0.1:1 failed: Connection refused"
     assert spool.trouble == f"no broker can be reached, the last error is: {reason}"
+
+
+@pytest.mark.parametrize("name", ["_AUTHENTICATION", "_SSL"])
+def test_a_broker_that_refuses_is_reached(spool: Spool, name: str) -> None:
+    """librdkafka counts a broker that refuses the login among those that are down."""
+    sender = Sender(spool, "topic", lambda on_error: Producer(lambda message: None))
+    for fault in (name, "_ALL_BROKERS_DOWN"):
+        sender._client_error(Fault(fault))
+    assert spool.trouble.endswith(f"failed: what {name} means")
+    assert "reached" not in spool.trouble
+
+
+@pytest.fixture
+def delayed(spool: Spool) -> Iterator[tuple[Sender, Producer, list[Delay]]]:
+    """A sender whose records have no answer, and the reasons that it finds, one after another."""
+    append(spool, "a")
+    producer, reasons = Producer(lambda message: None), [Delay()]
+    producer.deaf = True
+    found = iter(lambda: reasons.pop() if len(reasons) > 1 else reasons[0], None)
+    sender = Sender(spool, "topic", lambda on_error: producer, find_delay=lambda _producer, _topic: found)
+    sender.start()
+    yield sender, producer, reasons
+    sender.stop()
+
+
+def test_a_reason_without_any_error_is_reported_until_records_flow(
+    spool: Spool, delayed: tuple[Sender, Producer, list[Delay]], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    _, producer, reasons = delayed
+    reasons[0] = Delay("first")
+    wait_until(lambda: spool.trouble == "first", "the reason", timeout=60)
+    reasons[0] = Delay("second")
+    wait_until(lambda: spool.trouble == "second", "the next reason", timeout=60)
+    producer.deaf = False
+    wait_until(lambda: not spool.pending, "the sender", timeout=60)
+    assert spool.trouble == ""
+    wait_until(lambda: len(caplog.messages) > 1, "the log", timeout=60)
+    assert caplog.messages == [
+        f"records for topic wait in the spool {spool.directory}: first",
+        "delivery resumed after 0 s; 0 records wait",
+    ]
+
+
+def test_an_error_of_a_connection_gives_way_to_a_certain_reason_only(
+    spool: Spool, delayed: tuple[Sender, Producer, list[Delay]]
+) -> None:
+    sender, producer, reasons = delayed
+    wait_until(lambda: bool(producer.sent), "the sender", timeout=60)
+    sender._client_error(Fault("_TRANSPORT"))
+    reasons[:] = [Delay(), Delay("a leader hangs")]
+    wait_until(lambda: len(reasons) == 1, "the reason", timeout=60)
+    assert spool.trouble == "what _TRANSPORT means"
+    reasons[0] = Delay("another broker answers", is_certain=True)
+    wait_until(lambda: spool.trouble == "another broker answers", "the reason", timeout=60)
+    sender._client_error(Fault("_TRANSPORT"))
+    assert spool.trouble == "another broker answers"
+    reasons[0] = Delay()
+    sender._client_error(Fault("_ALL_BROKERS_DOWN"))
+    assert spool.trouble == "no broker can be reached, the last error is: what _TRANSPORT means"
 
 
 def test_an_error_while_nothing_waits_is_no_outage(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
