@@ -301,7 +301,8 @@ def test_a_cause_decides_only_if_all_lines_show_it() -> None:
         "java.net.SocketTimeoutException: Read timed out\n",
     )
     for log in ([first, refused, second, late], [first, refused, second], [first, second, refused]):
-        (found,) = explain_log(log).explained
+        # A refused connection that is not the cause of all may be explained by itself.
+        *_, found = explain_log(log).explained
         assert (found.count, found.means, found.do) == (2, found.match.means, found.match.do)
     (found,) = explain_log([first, refused, refused, second, refused]).explained
     assert "was refused" in found.means
