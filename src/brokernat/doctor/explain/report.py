@@ -70,10 +70,21 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
         return False
     others = [each for each in beside if each is not explained]
+    if any(_has_same_reason(each, explained) for each in others):
+        return True
     if explained.cause:
         return any(explained.cause in each.line and not only_places(each) for each in others)
     # What every program prints says nothing beside a line of a program with Kafka.
     return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
+
+
+def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:
+    """Whether a line has the other one, an exception by its class alone, or the reason of that one as its reason."""
+    if explained.reason is None or not only_places(other):
+        return False
+    if not other.cause:
+        return explained.cause.strip() in other.line
+    return explained.cause == other.cause and not only_places(explained)
 
 
 def unknown_text(report: LogReport, width: int) -> str:
@@ -151,7 +162,7 @@ def _explained(group: list[ExplainedLine], width: int) -> Iterator[str]:
     yield from _field("means", explained.means, width)
     if others:
         yield from _field("also", ", ".join(filter(None, map(_place, others))), width)
-    if explained.cause:
+    if explained.cause and not explained.settled:
         yield from _field("cause", explained.cause, width)
     for code in explained.codes:
         yield from _field("check", f"{code} {catalogue()[code].title}", width)

@@ -188,6 +188,53 @@ def test_an_exception_that_is_explained_is_no_cause_of_a_wrapper() -> None:
     assert not any(each.cause for each in found)
 
 
+_REBALANCE = "org.apache.kafka.streams.errors.StreamsException: stream-thread [t-1] Failed to rebalance"
+_APPEND = (
+    "[2016-07-12 10:36:21,408] ERROR [Replica Manager on Broker 1]: Error processing append operation on partition a-2 "
+    "(kafka.server.ReplicaManager)"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ([_KILLED, "com.acme.SinkException: no such column", _FRAME], "its text is not one that is known"),
+        ([_KILLED, "com.acme.AcmeConfigException: `url` must be set"], "refuses a setting"),
+        (
+            [_KILLED, "org.apache.kafka.connect.errors.ConnectException: no", "...", "Caused by: a.LockException"],
+            "file",
+        ),
+        ([_REBALANCE, "Caused by: java.lang.ArrayIndexOutOfBoundsException"], "fewer bytes or elements"),
+        ([_APPEND, "kafka.common.KafkaException: ", "\tat kafka.message.X.makeNext(X.scala:1)"], "`X.makeNext`"),
+        (
+            [
+                "ERROR [io.qua.run.Application] (main) Failed to start application: a.b.ConfigException: no x",
+                "\tat io.smallrye.reactive.messaging.kafka.KafkaConnector.getPublisher(KafkaConnector.java:189)",
+            ],
+            "refuses",
+        ),
+    ],
+)
+def test_a_line_that_refers_to_an_exception_is_explained_with_that_exception(lines: list[str], text: str) -> None:
+    explained = shown(explain_log(f"{line}\n" for line in lines))[-1]
+    assert explained.cause
+    assert text in explained.means
+    assert "does not contain" not in explained.means
+    assert not explained.do.startswith("explain the ")
+
+
+def test_how_the_registry_failed_explains_the_stack_above_it() -> None:
+    stack = (
+        _KILLED,
+        "Caused by: org.apache.kafka.connect.errors.DataException: Failed to deserialize data for topic a to Avro: ",
+        "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7",
+        "Caused by: java.net.ConnectException: Connection refused (Connection refused)",
+    )
+    explained, *others = shown(explain_log(f"{line}\n" for line in stack))
+    assert "connection to Schema Registry was refused" in explained.means
+    assert all(each.settled for each in others)
+
+
 def test_the_exception_within_a_line_is_its_cause() -> None:
     line = (
         "org.springframework.kafka.listener.ListenerExecutionFailedException: Listener method 'x' threw exception; "
