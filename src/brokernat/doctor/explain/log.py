@@ -315,8 +315,16 @@ class _Reader:
         for told in self._explained.values():
             if told.match.known.calm and told.match.known.fallback and not told.cause:
                 told.cause = error_above(self._above, told.line)
+            self._refer_to_its_cause(told)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
+
+    def _refer_to_its_cause(self, wrapper: ExplainedLine) -> None:
+        """A fault that is explained by itself, and is the cause of a wrapper, has the reason."""
+        if wrapper.cause and wrapper.match.known.tells is Tells.WRAPPER and wrapper.count == 1:
+            for each in self._explained.values():
+                if each.match.known.tells is Tells.FAULT and wrapper.cause.strip() in each.line:
+                    wrapper.refer_to(each.match.known)
 
     def _take_what_a_short_input_means(self) -> None:
         for each in [*self._doubtful, *self._beside_kafka()] or self._telling():
@@ -427,6 +435,9 @@ class _Reader:
         self._keys.add(key)
         kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
+        if of_stack and explained.match.generally and not it.match.generally:
+            # The cause further down says more than the exception above it.
+            explained.match, explained.line = it.match, it.text
         if it.match.known.awaits_cause and explained.count == 0:
             explained.cause = exception_within(it.text, it.match.end)
         if it.match.known.awaits_cause and not any(each is explained for each in self._wrappers):

@@ -24,7 +24,7 @@ _EXCEPTION = (
     r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure|Throwable)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
 )
 # Docker compose writes the container's name before every line.
-_PREFIX = r"(?:[\w.-]+\s*\| )?\s*"
+_PREFIX = r"\s*(?:[\w.-]*\s*\| )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
 # An exception of Java directly behind the text of a message; of several the innermost.
