@@ -36,7 +36,8 @@ _REFERENCE = re.compile(
     r"(?=\.(?: |$))|"
     r"(?:^| )(?:This (?:line|text)(?: alone)? does not contain the reason|"
     r"The (?:exception|(?:last )?`Caused by:`|line) "
-    r"(?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows|is the reason))(?:(?!\.(?: [A-Z]|$)).)*\."
+    r"(?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows|names|is the reason))"
+    r"(?:(?!\.(?: [A-Z]|$)).)*\."
 )
 # What an explanation advises if its line does not contain the reason.
 _BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
@@ -140,7 +141,7 @@ class KnownLine:
     @property
     def awaits_cause(self) -> bool:
         """Whether the exception in or below the line is the reason."""
-        return self.tells is Tells.WRAPPER or (self.tells is Tells.EFFECT and self.refers_below)
+        return self.tells is Tells.WRAPPER or (self.tells >= Tells.EFFECT and self.refers_below)
 
     @property
     def refers_beside(self) -> bool:

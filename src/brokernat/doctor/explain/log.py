@@ -85,7 +85,7 @@ class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself;
-    `frames` are the first lines below that exception.
+    `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
     `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
     not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
     `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
@@ -98,6 +98,7 @@ class ExplainedLine:
     count: int = 0
     cause: str = ""
     frames: list[str] = field(default_factory=list)
+    explained_by: str = ""
     settled: str = ""
     code: str = ""
     of_broker: bool = False
@@ -119,6 +120,12 @@ class ExplainedLine:
         """What kind of failure the exception is that the explanation refers to."""
         refers = self.cause and not self.settled and self.match.explanation.refers_below
         return reason_of(self.cause) if refers and self.match.known.awaits_cause else None
+
+    @property
+    def refers_to(self) -> str:
+        """The title of the line that explains the exception to which the explanation refers."""
+        refers = self.match.known.awaits_cause and self.match.explanation.refers_below
+        return self.explained_by if refers and not self.settled and not self.cause else ""
 
     @property
     def decided(self) -> Cause | None:
@@ -145,6 +152,9 @@ class ExplainedLine:
         if reason := self.reason:
             means, _ = without_reference(self.match.means, "")
             return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
+        if self.refers_to:
+            means, _ = without_reference(self.match.means, "")
+            return f"{means} The line below it contains the reason: {self.refers_to}.".strip()
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -158,6 +168,9 @@ class ExplainedLine:
             if (reason := self.reason) and not cause:
                 _, rest = without_reference("", self.match.do)
                 return f"{reason.do}; {rest}" if rest else reason.do
+            if self.refers_to and not cause:
+                _, rest = without_reference("", self.match.do)
+                return "; ".join(filter(None, ("do what the explanation of that line says", rest)))
             return cause.do.format(system=self._system, setting=known.setting) if cause else self.match.do
         remains = self.match.known.remains
         return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
@@ -296,6 +309,7 @@ class _Reader:
                     each.frames.append(text)
                 continue
             each.cause = "" if known else exception
+            each.explained_by = match.known.title if known and match else ""
             each.frames.clear()
             refers = each.match.known.tells is Tells.WRAPPER and each.count == 1
             if known and match and refers and not (match.calm or match.known.general):
@@ -487,7 +501,7 @@ class _Reader:
                 known = each.match.known
                 only_here = each.count == sum(other is each for other in lines)
                 plain = fault.decides or each.match.explanation is known.explanations[-1]
-                refers = known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
+                refers = known.refers_beside or (known.refers_below and known.tells >= Tells.EFFECT)
                 # An error by its name says less than the line of a client.
                 named = known.by_error and not fault.by_error and each in self._stack
                 if each is not explained and (known.tells in settles or refers or named) and plain and only_here:

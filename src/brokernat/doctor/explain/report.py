@@ -67,11 +67,11 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     """Whether the line only refers to an exception that has a block of its own, by a kind that says more."""
     known = explained.match.known
     refers = known.refers_below or only_places(explained)
+    others = [each for each in beside if each is not explained]
+    if known.tells is Tells.WRAPPER and any(_has_same_reason(each, explained) for each in others):
+        return True
     if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
         return False
-    others = [each for each in beside if each is not explained]
-    if any(_has_same_reason(each, explained) for each in others):
-        return True
     if explained.cause:
         return any(explained.cause in each.line and not only_places(each) for each in others)
     # What every program prints says nothing beside a line of a program with Kafka.
@@ -79,12 +79,15 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
 
 
 def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:
-    """Whether a line has the other one, an exception by its class alone, or the reason of that one as its reason."""
-    if explained.reason is None or not only_places(other):
+    """Whether the other line only refers to the reason of this one, or is it, and says less."""
+    if explained.reason is None:
         return False
     if not other.cause:
-        return explained.cause.strip() in other.line
-    return explained.cause == other.cause and not only_places(explained)
+        return only_places(other) and explained.cause.strip() in other.line
+    special, other_special = (bool(each.match.explanation.conditions) for each in (explained, other))
+    if explained.cause != other.cause or other.reason is None or other_special:
+        return False
+    return special or (only_places(other) and not only_places(explained))
 
 
 def unknown_text(report: LogReport, width: int) -> str:

@@ -223,6 +223,19 @@ def test_a_line_that_refers_to_an_exception_is_explained_with_that_exception(lin
     assert not explained.do.startswith("explain the ")
 
 
+def test_of_two_lines_with_one_reason_the_special_one_is_shown() -> None:
+    sink = "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
+    (explained,) = shown(explain_log(f"{line}\n" for line in (_KILLED, sink, "Caused by: com.acme.AcmeException: no")))
+    assert (explained.line, explained.cause) == (sink, "com.acme.AcmeException: no")
+
+
+def test_a_line_that_refers_to_an_explained_exception_names_its_kind() -> None:
+    below = "Caused by: org.apache.kafka.streams.errors.LockException: task directory [/tmp/0_1] is locked"
+    explained, lock = shown(explain_log(f"{line}\n" for line in (_REBALANCE, below)))
+    assert explained.means.endswith(f"The line below it contains the reason: {lock.match.known.title}.")
+    assert explained.do.startswith("do what the explanation of that line says; restart")
+
+
 def test_how_the_registry_failed_explains_the_stack_above_it() -> None:
     stack = (
         _KILLED,
