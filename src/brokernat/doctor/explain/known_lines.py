@@ -26,6 +26,8 @@ from typing import Any
 DOCTOR = "brokernat doctor --bootstrap-server HOST:PORT"
 _NAME = re.compile(r"<<(\w+)>>")
 _SHARED = "shared.toml"
+# What an explanation advises if its line does not contain the reason.
+_BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
 # The same in other words, up to what else there is to do.
 _REFERS = re.compile(r"explain (?:the (?:last `Caused|exception|innermost)|that reason)(?:(?!; ).)*(?:; |$)")
 # The sentences and parts of sentences that refer to an exception.
@@ -39,8 +41,6 @@ _REFERENCE = re.compile(
     r"(?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows|names|is the reason))"
     r"(?:(?!\.(?: [A-Z]|$)).)*\."
 )
-# What an explanation advises if its line does not contain the reason.
-_BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
 
 
 class Role(StrEnum):
