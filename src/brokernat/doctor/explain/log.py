@@ -86,6 +86,7 @@ class ExplainedLine:
 
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself;
     `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
+    `earlier` has both for the events before; `mixed`: they differ, so the exception is not the reason of all lines.
     `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
     not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
     `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
@@ -99,6 +100,8 @@ class ExplainedLine:
     cause: str = ""
     frames: list[str] = field(default_factory=list)
     explained_by: str = ""
+    earlier: tuple[str, str] | None = None
+    mixed: bool = False
     settled: str = ""
     code: str = ""
     of_broker: bool = False
@@ -116,16 +119,32 @@ class ExplainedLine:
         return self.match.known.system.format_map(self.match.peer.words)
 
     @property
+    def _found(self) -> tuple[str, str]:
+        return wording_of(self.cause), self.explained_by
+
+    @property
+    def _is_of_all(self) -> bool:
+        """Whether the exception, or the kind that explains it, is that of all events."""
+        return not self.mixed and self.earlier in (None, self._found)
+
+    def begin_event(self) -> None:
+        """Another event has its own exception."""
+        if self.count:
+            self.mixed = not self._is_of_all
+            self.earlier = self._found
+            self.explained_by = ""
+
+    @property
     def reason(self) -> Reason | None:
         """What kind of failure the exception is that the explanation refers to."""
-        refers = self.cause and not self.settled and self.match.explanation.refers_below
+        refers = self.cause and not self.settled and self._is_of_all and self.match.explanation.refers_below
         return reason_of(self.cause) if refers and self.match.known.awaits_cause else None
 
     @property
     def refers_to(self) -> str:
         """The title of the line that explains the exception to which the explanation refers."""
         refers = self.match.known.awaits_cause and self.match.explanation.refers_below
-        return self.explained_by if refers and not self.settled and not self.cause else ""
+        return self.explained_by if refers and not self.settled and not self.cause and self._is_of_all else ""
 
     @property
     def decided(self) -> Cause | None:
@@ -283,7 +302,7 @@ class _Reader:
             if decided and match and match.known.borrowed:
                 # The line above is explained by it.
                 match, unknown = None, False
-            self._find_causes(text, shown, match)
+            self._find_causes(text, shown, match, decided)
             if match and match.known.under and not self._is_under(match.known.under):
                 match, unknown = match_line(shown, alone=True), False
             if match:
@@ -297,19 +316,20 @@ class _Reader:
         if unknown:
             self._unknown.read(texts[0].strip())
 
-    def _find_causes(self, text: str, shown: str, match: LineMatch | None) -> None:
+    def _find_causes(self, text: str, shown: str, match: LineMatch | None, decided: list[ExplainedLine]) -> None:
         """The last exception below a line is its cause, unless it has a kind of its own."""
         exception = exception_of(text)
         if not exception and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
             exception = shortened(shown)
         known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
+        by = decided[0].match.known if decided else match.known if known and match else None
         for each in self._wrappers:
             if not exception:
                 if each.cause and len(each.frames) < _BELOW:
                     each.frames.append(text)
                 continue
-            each.cause = "" if known else exception
-            each.explained_by = match.known.title if known and match else ""
+            each.cause = "" if by else exception
+            each.explained_by = by.title if by else ""
             each.frames.clear()
             refers = each.match.known.tells is Tells.WRAPPER and each.count == 1
             if known and match and refers and not (match.calm or match.known.general):
@@ -455,6 +475,7 @@ class _Reader:
         if it.match.known.awaits_cause and explained.count == 0:
             explained.cause = exception_within(it.text, it.match.end)
         if it.match.known.awaits_cause and not any(each is explained for each in self._wrappers):
+            explained.begin_event()
             self._wrappers.append(explained)
         if it.match.known.names_code and not explained.code:
             explained.find_code(it.text, it.below, self._event)

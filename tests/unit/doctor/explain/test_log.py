@@ -229,6 +229,27 @@ def test_of_two_lines_with_one_reason_the_special_one_is_shown() -> None:
     assert (explained.line, explained.cause) == (sink, "com.acme.AcmeException: no")
 
 
+def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
+    first, second = (f"{_KILLED.replace(':12', f':{second}')}\n" for second in (12, 13))
+    no, other = "com.acme.AcmeException: no\n", "com.acme.AcmeException: bucket 2\n"
+    for log, same in (
+        ([first, no, second, no], True),
+        ([first, no, second, other], False),
+        ([first, second, no], False),
+    ):
+        (explained,) = shown(explain_log(log))
+        assert (explained.count, explained.reason is not None) == (2, same)
+
+
+def test_a_wrapper_of_several_events_that_are_explained_is_not_shown() -> None:
+    tolerance = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
+    reason = (
+        "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7\n"
+    )
+    log = [f"{_KILLED}\n", tolerance, reason] * 2
+    assert [each.match.known.tells.name for each in shown(explain_log(log))] == ["FAULT", "WRAPPER"]
+
+
 def test_a_line_that_refers_to_an_explained_exception_names_its_kind() -> None:
     below = "Caused by: org.apache.kafka.streams.errors.LockException: task directory [/tmp/0_1] is locked"
     explained, lock = shown(explain_log(f"{line}\n" for line in (_REBALANCE, below)))
