@@ -68,7 +68,7 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     known = explained.match.known
     refers = known.refers_below or only_places(explained)
     if known.tells is Tells.WRAPPER and explained.refers_to:
-        return not (known.remains or explained.match.explanation.conditions)
+        return not (known.remains or explained.codes or explained.match.explanation.conditions)
     others = [each for each in beside if each is not explained]
     if known.tells is Tells.WRAPPER and any(_has_same_reason(each, explained) for each in others):
         return True
