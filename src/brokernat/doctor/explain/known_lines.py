@@ -28,6 +28,19 @@ _NAME = re.compile(r"<<(\w+)>>")
 _SHARED = "shared.toml"
 # What an explanation advises if its line does not contain the reason.
 _BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
+# The same in other words, up to what else there is to do.
+_REFERS = re.compile(r"explain (?:the (?:last `Caused|exception|innermost)|that reason)(?:(?!; ).)*(?:; |$)")
+# The sentences and parts of sentences that refer to an exception.
+_REFERENCE = re.compile(
+    r"(?:(?:;|, and) this line(?: alone)? does not contain the reason|"
+    r"; the exception (?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows)(?:(?!\.(?: [A-Z]|$)).)*|"
+    r"; the (?:last `Caused by:`|lines) below(?: it| this line)? (?:contains?|shows?)(?:(?!\.(?: [A-Z]|$)).)*)"
+    r"(?=\.(?: |$))|"
+    r"(?:^| )(?:This (?:line|text)(?: alone)? does not contain the reason|"
+    r"The (?:exception|(?:last )?`Caused by:`|line) "
+    r"(?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows|names|is the reason))"
+    r"(?:(?!\.(?: [A-Z]|$)).)*\."
+)
 
 
 class Role(StrEnum):
@@ -65,6 +78,11 @@ class Explanation:
     run: str = ""
     as_before: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def refers_below(self) -> bool:
+        """Whether the fix begins with the exception in or below the line."""
+        return _REFERS.match(self.do) is not None
 
 
 @dataclass(frozen=True)
@@ -121,6 +139,11 @@ class KnownLine:
         return self.explanations[-1].do.startswith(_BELOW)
 
     @property
+    def awaits_cause(self) -> bool:
+        """Whether the exception in or below the line is the reason."""
+        return self.tells is Tells.WRAPPER or (self.tells >= Tells.EFFECT and self.refers_below)
+
+    @property
     def refers_beside(self) -> bool:
         """Whether the explanation of an error only refers to the text beside it."""
         return self.by_error and self.tells >= Tells.EFFECT and _BESIDE in self.explanations[-1].do
@@ -168,9 +191,35 @@ def causes() -> tuple[Cause, ...]:
     )
 
 
+def without_reference(means: str, do: str) -> tuple[str, str]:
+    """Meaning and fix without the parts that refer to the exception in or below the line."""
+    return _REFERENCE.sub("", means).strip(), _REFERS.sub("", do, count=1)
+
+
 def cause_in(text: str) -> Cause | None:
     """How a connection failed, as a line shows it."""
     return next((cause for cause in causes() if re.search(cause.pattern, text)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What kind of failure an exception is that no kind explains, by its class; the first one that matches applies."""
+
+    pattern: str
+    means: str
+    do: str
+
+
+def reason_of(exception: str) -> Reason:
+    """The kind of an exception; the last one of the table matches all."""
+    return next(reason for reason in _reasons() if re.search(reason.pattern, exception))
+
+
+@cache
+def _reasons() -> tuple[Reason, ...]:
+    return tuple(
+        Reason(each["pattern"], _text(each["means"], {}), _text(each["do"], {})) for each in _shared()["reasons"]
+    )
 
 
 @cache

@@ -22,7 +22,15 @@ from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.cut_lines import cut
-from brokernat.doctor.explain.known_lines import Cause, KnownLine, Tells, cause_in
+from brokernat.doctor.explain.known_lines import (
+    Cause,
+    KnownLine,
+    Reason,
+    Tells,
+    cause_in,
+    reason_of,
+    without_reference,
+)
 from brokernat.doctor.explain.log_text import (
     timestamp,
     unwrapped,
@@ -76,7 +84,9 @@ _BROKER = "Kafka broker"
 class ExplainedLine:
     """`line` is the first line of this kind. The times are as in the log, None if it has none.
 
-    `cause` is the exception in or below a line that only says that something failed, unless it is explained itself.
+    `cause` is the exception in or below a line that only says that something failed, unless it is explained itself;
+    `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
+    `earlier` has both for the events before; `mixed`: they differ, so the exception is not the reason of all lines.
     `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
     not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
     `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
@@ -88,6 +98,10 @@ class ExplainedLine:
     last_seen: str | None = None
     count: int = 0
     cause: str = ""
+    frames: list[str] = field(default_factory=list)
+    explained_by: str = ""
+    earlier: tuple[str, str] | None = None
+    mixed: bool = False
     settled: str = ""
     code: str = ""
     of_broker: bool = False
@@ -103,6 +117,34 @@ class ExplainedLine:
     @property
     def _system(self) -> str:
         return self.match.known.system.format_map(self.match.peer.words)
+
+    @property
+    def _found(self) -> tuple[str, str]:
+        return wording_of(self.cause), self.explained_by
+
+    @property
+    def _is_of_all(self) -> bool:
+        """Whether the exception, or the kind that explains it, is that of all events."""
+        return not self.mixed and self.earlier in (None, self._found)
+
+    def begin_event(self) -> None:
+        """Another event has its own exception."""
+        if self.count:
+            self.mixed = not self._is_of_all
+            self.earlier = self._found
+            self.explained_by = ""
+
+    @property
+    def reason(self) -> Reason | None:
+        """What kind of failure the exception is that the explanation refers to."""
+        refers = self.cause and not self.settled and self._is_of_all and self.match.explanation.refers_below
+        return reason_of(self.cause) if refers and self.match.known.awaits_cause else None
+
+    @property
+    def refers_to(self) -> str:
+        """The title of the line that explains the exception to which the explanation refers."""
+        refers = self.match.known.awaits_cause and self.match.explanation.refers_below
+        return self.explained_by if refers and not self.settled and not self.cause and self._is_of_all else ""
 
     @property
     def decided(self) -> Cause | None:
@@ -126,6 +168,12 @@ class ExplainedLine:
             return f"The line below it contains the reason: {self.settled}."
         if cause := self.decided:
             return cause.means.format(system=self._system)
+        if reason := self.reason:
+            means, _ = without_reference(self.match.means, "")
+            return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
+        if self.refers_to:
+            means, _ = without_reference(self.match.means, "")
+            return f"{means} The line below it contains the reason: {self.refers_to}.".strip()
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -136,6 +184,12 @@ class ExplainedLine:
         """The fix."""
         if not self.settled:
             known, cause = self.match.known, self.decided
+            if (reason := self.reason) and not cause:
+                _, rest = without_reference("", self.match.do)
+                return f"{reason.do}; {rest}" if rest else reason.do
+            if self.refers_to and not cause:
+                _, rest = without_reference("", self.match.do)
+                return "; ".join(filter(None, ("do what the explanation of that line says", rest)))
             return cause.do.format(system=self._system, setting=known.setting) if cause else self.match.do
         remains = self.match.known.remains
         return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
@@ -203,8 +257,8 @@ class _Reader:
         self._calm: list[_Occurrence] = []
         self._explained: dict[object, ExplainedLine] = {}
         self._keys: set[object] = set()
-        # The wrapper whose exception may follow.
-        self._wrapper: ExplainedLine | None = None
+        # The wrappers of one stack, whose exception may follow.
+        self._wrappers: list[ExplainedLine] = []
         # The place of the last line in `_explained`.
         self._last: object = None
         # How often that kind occurred in a row, in one stack.
@@ -230,8 +284,8 @@ class _Reader:
             self._decide()
             self._told = False
             self._stack.clear()
-        if self._wrapper is not None and timestamp(texts[0]) and not is_of_stack(texts[0]):
-            self._wrapper = None
+        if timestamp(texts[0]) and not is_of_stack(texts[0]):
+            self._wrappers.clear()
         if timestamp(texts[0]):
             self._event.clear()
             self._event_has_time = True
@@ -242,17 +296,13 @@ class _Reader:
             if self._waiting:
                 self._continue(text)
             decided = [each for each in self._stack if each.find_cause(text)]
+            for each in decided:
+                self._settle_above(each)
             shown, match = _matched(text.strip())
             if decided and match and match.known.borrowed:
                 # The line above is explained by it.
                 match, unknown = None, False
-            if self._wrapper is not None and (exception := exception_of(text)):
-                known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
-                self._wrapper.cause = "" if known else exception
-                if known and match and not (match.calm or match.known.general) and self._wrapper.count == 1:
-                    self._wrapper.refer_to(match.known)
-            elif self._wrapper is not None and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
-                self._wrapper.cause = shortened(shown)
+            self._find_causes(text, shown, match, decided)
             if match and match.known.under and not self._is_under(match.known.under):
                 match, unknown = match_line(shown, alone=True), False
             if match:
@@ -265,6 +315,25 @@ class _Reader:
             self._above.append(text)
         if unknown:
             self._unknown.read(texts[0].strip())
+
+    def _find_causes(self, text: str, shown: str, match: LineMatch | None, decided: list[ExplainedLine]) -> None:
+        """The last exception below a line is its cause, unless it has a kind of its own."""
+        exception = exception_of(text)
+        if not exception and not match and self._above and self._above[-1].endswith(_LISTS_BELOW):
+            exception = shortened(shown)
+        known = match and match.known.tells is not Tells.WRAPPER and not match.known.borrowed
+        by = decided[0].match.known if decided else match.known if known and match else None
+        for each in self._wrappers:
+            if not exception:
+                if each.cause and len(each.frames) < _BELOW:
+                    each.frames.append(text)
+                continue
+            each.cause = "" if by else exception
+            each.explained_by = by.title if by else ""
+            each.frames.clear()
+            refers = each.match.known.tells is Tells.WRAPPER and each.count == 1
+            if known and match and refers and not (match.calm or match.known.general):
+                each.refer_to(match.known)
 
     def _is_under(self, texts: tuple[str, ...]) -> bool:
         """Whether one of the next lines above has one of these texts."""
@@ -280,8 +349,16 @@ class _Reader:
         for told in self._explained.values():
             if told.match.known.calm and told.match.known.fallback and not told.cause:
                 told.cause = error_above(self._above, told.line)
+            self._refer_to_its_cause(told)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
         return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
+
+    def _refer_to_its_cause(self, wrapper: ExplainedLine) -> None:
+        """A fault that is explained by itself, and is the cause of a wrapper, has the reason."""
+        if wrapper.cause and wrapper.match.known.tells is Tells.WRAPPER and wrapper.count == 1:
+            for each in self._explained.values():
+                if each.match.known.tells is Tells.FAULT and wrapper.cause.strip() in each.line:
+                    wrapper.refer_to(each.match.known)
 
     def _take_what_a_short_input_means(self) -> None:
         for each in [*self._doubtful, *self._beside_kafka()] or self._telling():
@@ -392,9 +469,14 @@ class _Reader:
         self._keys.add(key)
         kept = key if key in self._explained or len(self._explained) < MOST else it.match.known.key
         explained = self._explained.setdefault(kept, ExplainedLine(it.match, it.text, it.when))
-        if it.match.known.tells is Tells.WRAPPER and explained.count == 0:
-            explained.cause = exception_within(it.text)
-            self._wrapper = explained
+        if of_stack and explained.match.generally and not it.match.generally:
+            # The cause further down says more than the exception above it.
+            explained.match, explained.line = it.match, it.text
+        if it.match.known.awaits_cause and explained.count == 0:
+            explained.cause = exception_within(it.text, it.match.end)
+        if it.match.known.awaits_cause and not any(each is explained for each in self._wrappers):
+            explained.begin_event()
+            self._wrappers.append(explained)
         if it.match.known.names_code and not explained.code:
             explained.find_code(it.text, it.below, self._event)
         explained.count += 1
@@ -440,11 +522,18 @@ class _Reader:
                 known = each.match.known
                 only_here = each.count == sum(other is each for other in lines)
                 plain = fault.decides or each.match.explanation is known.explanations[-1]
-                refers = known.refers_beside or (known.refers_below and known.tells is Tells.EFFECT)
+                refers = known.refers_beside or (known.refers_below and known.tells >= Tells.EFFECT)
                 # An error by its name says less than the line of a client.
                 named = known.by_error and not fault.by_error and each in self._stack
                 if each is not explained and (known.tells in settles or refers or named) and plain and only_here:
                     each.settled = fault.title
+
+    def _settle_above(self, decided: ExplainedLine) -> None:
+        """How a connection failed is the reason of all lines above in the stack that only refer to it."""
+        for each in self._stack:
+            refers = each.match.known.awaits_cause and each.match.explanation.refers_below
+            if each is not decided and refers and each.count == 1:
+                each.settled = decided.match.known.title
 
     def _correct(self, it: _Occurrence) -> None:
         if self._last is None:
@@ -499,9 +588,13 @@ def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ..
         if not any((first, each.match.peer.endpoint) in named for first in each.match.known.follows)
     ]
     # The cause of a wrapper is shown with it; its own guesses say nothing more where a line gives a reason.
-    causes = tuple(each.cause for each in explained if each.cause)
+    causes = {each.cause: each for each in explained if each.cause}
     has_reason = any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained)
-    return tuple(each for each in explained if not (each.line.endswith(causes) and _is_guess(each, has_reason)))
+
+    def is_cause(line: ExplainedLine) -> bool:
+        return any(line.line.endswith(cause) and line is not of for cause, of in causes.items())
+
+    return tuple(each for each in explained if not (is_cause(each) and _is_guess(each, has_reason)))
 
 
 def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:

@@ -100,6 +100,11 @@ class LineMatch:
                 return each
         return general
 
+    @property
+    def generally(self) -> bool:
+        """Whether the line shows none of the special reasons of its kind."""
+        return self.explanation is self.known.explanations[-1]
+
     def _filled(self, text: str, unnamed: str) -> str:
         """A sentence with the line's values; `unnamed` takes the place of an endpoint that the line does not name."""
         words = self.peer.words

@@ -67,13 +67,29 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     """Whether the line only refers to an exception that has a block of its own, by a kind that says more."""
     known = explained.match.known
     refers = known.refers_below or only_places(explained)
+    if known.tells is Tells.WRAPPER and explained.refers_to:
+        return not (known.remains or explained.codes or explained.match.explanation.conditions)
+    others = [each for each in beside if each is not explained]
+    if known.tells is Tells.WRAPPER and any(_has_same_reason(each, explained) for each in others):
+        return True
     if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
         return False
-    others = [each for each in beside if each is not explained]
     if explained.cause:
         return any(explained.cause in each.line and not only_places(each) for each in others)
     # What every program prints says nothing beside a line of a program with Kafka.
     return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
+
+
+def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:
+    """Whether the other line only refers to the reason of this one, or is it, and says less."""
+    if explained.reason is None:
+        return False
+    if not other.cause:
+        return only_places(other) and explained.cause.strip() in other.line
+    special, other_special = (bool(each.match.explanation.conditions) for each in (explained, other))
+    if explained.cause != other.cause or other.reason is None or other_special:
+        return False
+    return special or (only_places(other) and not only_places(explained))
 
 
 def unknown_text(report: LogReport, width: int) -> str:
@@ -151,7 +167,7 @@ def _explained(group: list[ExplainedLine], width: int) -> Iterator[str]:
     yield from _field("means", explained.means, width)
     if others:
         yield from _field("also", ", ".join(filter(None, map(_place, others))), width)
-    if explained.cause:
+    if explained.cause and not explained.settled:
         yield from _field("cause", explained.cause, width)
     for code in explained.codes:
         yield from _field("check", f"{code} {catalogue()[code].title}", width)

@@ -37,6 +37,8 @@ _BEGINS = re.compile(
     r"\s|at |Caused by|Suppressed|\.{3} |[\[{(%<>#*|]|\d{2,4}[-/:.]\d\d|[A-Z][a-z]{2} {1,2}\d+ \d\d:|"
     r"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b|[\w.-]{1,60} +\| "
 )
+# An answer of a REST service as tools print it, each member on its own line.
+_CODE_ALONE, _MESSAGE = re.compile(r'\s*\{?\s*"error_code": ?\d{3,5},\s*$'), re.compile(r'\s*"message": ?"')
 _CLASS = re.compile(r"(?:[a-z]\w*\.){2,12}[A-Z]")
 
 
@@ -64,10 +66,28 @@ def wrapped(lines: Iterable[str]) -> Iterator[Found]:
 def unbroken(lines: list[str]) -> Iterator[str]:
     """The lines; those that a mail or a page broke at its width are one, if only the whole means something."""
     at = 0
+    lines = [*_whole_answers(lines)]
     while at < len(lines):
         count, whole = next(_wholes(lines[at : at + _BROKEN]), (1, lines[at]))
         yield whole
         at += count
+
+
+def _whole_answers(lines: list[str]) -> Iterator[str]:
+    """The lines; the code of a REST service and the message in the next line are one."""
+    waiting = ""
+    for line in lines:
+        if waiting and _MESSAGE.match(line):
+            yield f"{waiting.rstrip()} {line.lstrip()}"
+            waiting = ""
+            continue
+        if waiting:
+            yield waiting
+        waiting = line if _CODE_ALONE.match(line) else ""
+        if not waiting:
+            yield line
+    if waiting:
+        yield waiting
 
 
 def _wholes(lines: list[str]) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,9 @@ from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line
 from brokernat.text import printable
 
 _CONTINUES = re.compile(
-    r"\s|at |Caused by|Suppressed|\.{3} \d|File \"|Traceback|During handling|The above exc|[\w.$]+: |reason:|"
+    # People replace frames by three points.
+    r"\s|at |Caused by|Suppressed|\.{3} \d|[\[(<]?(?:\.{3}|…)[\])>]?\s*$|"
+    r"File \"|Traceback|During handling|The above exc|[\w.$]+: |reason:|"
     # An exception without a text.
     r"(?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error|Throwable)\s*$|"
     # Docker compose writes the container's name before every line.
@@ -22,9 +24,14 @@ _EXCEPTION = (
     r"(?:(?:[a-zA-Z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Failure|Throwable)\b|[A-Z]\w*(?:Exception|Error)(?=: )).*"
 )
 # Docker compose writes the container's name before every line.
-_PREFIX = r"(?:[\w.-]+\s*\| )?\s*"
+_PREFIX = r"\s*(?:[\w.-]*\s*\| )?\s*"
 _OF_STACK = re.compile(rf"{_PREFIX}(?:(?:Caused by: )?(?P<exception>{_EXCEPTION})|at |\.{{3}} \d)")
 _WITHIN = re.compile(rf".*(?:nested exception is|[Cc]aused by:?) ({_EXCEPTION})")
+# An exception of Java directly behind the text of a message; of several the innermost.
+_BEHIND = re.compile(
+    r"(?:[^:]{0,80}:)? ?(?:(?:[a-z][\w$]{0,60}\.){1,12}[A-Z][\w$]{0,100}: ){0,5}"
+    r"((?:[a-z][\w$]{0,60}\.){1,12}[A-Z][\w$]{0,100}(?:Exception|Error)(?:: .*|$))"
+)
 # The errors of other languages than Java.
 _ERROR = re.compile(
     r"(?:\*\* \()?\b(?:[A-Za-z_]\w*(?:::|[.\\]))*[A-Z]\w*(?:Error|Exception)\b[): ].*|"
@@ -151,10 +158,13 @@ def exception_of(line: str) -> str:
     return shortened(match["exception"] or "") if match else ""
 
 
-def exception_within(line: str) -> str:
-    """The exception that a message contains behind its own text; empty if there is none."""
+def exception_within(line: str, end: int) -> str:
+    """The exception that a message contains behind its own text, which ends at `end`; empty if there is none."""
     match = _WITHIN.match(line)
-    return match[1][:_LONGEST] if match and match.start(1) > len(_CAUSED) else ""
+    if match and match.start(1) > len(_CAUSED):
+        return match[1][:_LONGEST]
+    match = _BEHIND.match(line[end : end + _LONGEST_ERROR])
+    return shortened(match[1]) if match else ""
 
 
 def error_above(lines: Iterable[str], line: str) -> str:

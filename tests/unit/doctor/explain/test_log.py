@@ -188,6 +188,87 @@ def test_an_exception_that_is_explained_is_no_cause_of_a_wrapper() -> None:
     assert not any(each.cause for each in found)
 
 
+_REBALANCE = "org.apache.kafka.streams.errors.StreamsException: stream-thread [t-1] Failed to rebalance"
+_APPEND = (
+    "[2016-07-12 10:36:21,408] ERROR [Replica Manager on Broker 1]: Error processing append operation on partition a-2 "
+    "(kafka.server.ReplicaManager)"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ([_KILLED, "com.acme.SinkException: no such column", _FRAME], "its text is not one that is known"),
+        ([_KILLED, "com.acme.AcmeConfigException: `url` must be set"], "refuses a setting"),
+        (
+            [_KILLED, "org.apache.kafka.connect.errors.ConnectException: no", "...", "Caused by: a.LockException"],
+            "file",
+        ),
+        ([_REBALANCE, "Caused by: java.lang.ArrayIndexOutOfBoundsException"], "fewer bytes or elements"),
+        ([_APPEND, "kafka.common.KafkaException: ", "\tat kafka.message.X.makeNext(X.scala:1)"], "`X.makeNext`"),
+        (
+            [
+                "ERROR [io.qua.run.Application] (main) Failed to start application: a.b.ConfigException: no x",
+                "\tat io.smallrye.reactive.messaging.kafka.KafkaConnector.getPublisher(KafkaConnector.java:189)",
+            ],
+            "refuses",
+        ),
+    ],
+)
+def test_a_line_that_refers_to_an_exception_is_explained_with_that_exception(lines: list[str], text: str) -> None:
+    explained = shown(explain_log(f"{line}\n" for line in lines))[-1]
+    assert explained.cause
+    assert text in explained.means
+    assert "does not contain" not in explained.means
+    assert not explained.do.startswith("explain the ")
+
+
+def test_of_two_lines_with_one_reason_the_special_one_is_shown() -> None:
+    sink = "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
+    (explained,) = shown(explain_log(f"{line}\n" for line in (_KILLED, sink, "Caused by: com.acme.AcmeException: no")))
+    assert (explained.line, explained.cause) == (sink, "com.acme.AcmeException: no")
+
+
+def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
+    first, second = (f"{_KILLED.replace(':12', f':{second}')}\n" for second in (12, 13))
+    no, other = "com.acme.AcmeException: no\n", "com.acme.AcmeException: bucket 2\n"
+    for log, same in (
+        ([first, no, second, no], True),
+        ([first, no, second, other], False),
+        ([first, second, no], False),
+    ):
+        (explained,) = shown(explain_log(log))
+        assert (explained.count, explained.reason is not None) == (2, same)
+
+
+def test_a_wrapper_of_several_events_that_are_explained_is_not_shown() -> None:
+    tolerance = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
+    reason = (
+        "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7\n"
+    )
+    log = [f"{_KILLED}\n", tolerance, reason] * 2
+    assert [each.match.known.tells.name for each in shown(explain_log(log))] == ["FAULT", "WRAPPER"]
+
+
+def test_a_line_that_refers_to_an_explained_exception_names_its_kind() -> None:
+    below = "Caused by: org.apache.kafka.streams.errors.LockException: task directory [/tmp/0_1] is locked"
+    explained, lock = shown(explain_log(f"{line}\n" for line in (_REBALANCE, below)))
+    assert explained.means.endswith(f"The line below it contains the reason: {lock.match.known.title}.")
+    assert explained.do.startswith("do what the explanation of that line says; restart")
+
+
+def test_how_the_registry_failed_explains_the_stack_above_it() -> None:
+    stack = (
+        _KILLED,
+        "Caused by: org.apache.kafka.connect.errors.DataException: Failed to deserialize data for topic a to Avro: ",
+        "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7",
+        "Caused by: java.net.ConnectException: Connection refused (Connection refused)",
+    )
+    explained, *others = shown(explain_log(f"{line}\n" for line in stack))
+    assert "connection to Schema Registry was refused" in explained.means
+    assert all(each.settled for each in others)
+
+
 def test_the_exception_within_a_line_is_its_cause() -> None:
     line = (
         "org.springframework.kafka.listener.ListenerExecutionFailedException: Listener method 'x' threw exception; "
@@ -301,7 +382,8 @@ def test_a_cause_decides_only_if_all_lines_show_it() -> None:
         "java.net.SocketTimeoutException: Read timed out\n",
     )
     for log in ([first, refused, second, late], [first, refused, second], [first, second, refused]):
-        (found,) = explain_log(log).explained
+        # A refused connection that is not the cause of all may be explained by itself.
+        *_, found = explain_log(log).explained
         assert (found.count, found.means, found.do) == (2, found.match.means, found.match.do)
     (found,) = explain_log([first, refused, refused, second, refused]).explained
     assert "was refused" in found.means
