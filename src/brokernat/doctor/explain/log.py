@@ -8,29 +8,19 @@ Some texts are borrowed: every program on the JVM may print `PKIX path building 
 around it (first the rest of its stack, then the lines above) show Kafka before another program; if they show neither,
 only in an input of a few lines. Lines that healthy programs print, too, are explained only in an input of a few lines
 without anything more informative.
-
-A line may only say that something failed (`Tells.WRAPPER`). The exception in it or below it is then shown, whether or
-not it is known; for a frame of a stack (the last resort) the error above it.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.cut_lines import cut
-from brokernat.doctor.explain.known_lines import (
-    Cause,
-    KnownLine,
-    Reason,
-    Tells,
-    cause_in,
-    reason_of,
-    without_reference,
-)
+from brokernat.doctor.explain.explained import ExplainedLine, only_places, without_repeated
+from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import (
     timestamp,
     unwrapped,
@@ -52,12 +42,10 @@ from brokernat.doctor.explain.short_input import (
     wrapped,
 )
 from brokernat.doctor.explain.surroundings import (
-    BROKER,
     continues_stack,
     error_above,
     exception_of,
     exception_within,
-    failing_code,
     is_kafkas,
     is_of_stack,
     names_kafka,
@@ -77,135 +65,6 @@ _FRAMES = 12
 _FRAME = ("at ", '"')
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
-_BROKER = "Kafka broker"
-
-
-@dataclass(slots=True)
-class ExplainedLine:
-    """`line` is the first line of this kind. The times are as in the log, None if it has none.
-
-    `cause` is the exception in or below a line that only says that something failed, unless it is explained itself;
-    `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
-    `earlier` has both for the events before; `mixed`: they differ, so the exception is not the reason of all lines.
-    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
-    not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
-    `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
-    """
-
-    match: LineMatch
-    line: str
-    first_seen: str | None
-    last_seen: str | None = None
-    count: int = 0
-    cause: str = ""
-    frames: list[str] = field(default_factory=list)
-    explained_by: str = ""
-    earlier: tuple[str, str] | None = None
-    mixed: bool = False
-    settled: str = ""
-    code: str = ""
-    of_broker: bool = False
-    failures: Counter[Cause] = field(default_factory=Counter)
-
-    def find_cause(self, text: str) -> bool:
-        """Whether the line, or a line of its stack, shows how the connection to the kind's server failed."""
-        cause = cause_in(text) if self.match.known.system else None
-        if cause and self.failures.total() < self.count:
-            self.failures[cause] += 1
-        return cause is not None and cause == self.decided
-
-    @property
-    def _system(self) -> str:
-        return self.match.known.system.format_map(self.match.peer.words)
-
-    @property
-    def _found(self) -> tuple[str, str]:
-        return wording_of(self.cause), self.explained_by
-
-    @property
-    def _is_of_all(self) -> bool:
-        """Whether the exception, or the kind that explains it, is that of all events."""
-        return not self.mixed and self.earlier in (None, self._found)
-
-    def begin_event(self) -> None:
-        """Another event has its own exception."""
-        if self.count:
-            self.mixed = not self._is_of_all
-            self.earlier = self._found
-            self.explained_by = ""
-
-    @property
-    def reason(self) -> Reason | None:
-        """What kind of failure the exception is that the explanation refers to."""
-        refers = self.cause and not self.settled and self._is_of_all and self.match.explanation.refers_below
-        return reason_of(self.cause) if refers and self.match.known.awaits_cause else None
-
-    @property
-    def refers_to(self) -> str:
-        """The title of the line that explains the exception to which the explanation refers."""
-        refers = self.match.known.awaits_cause and self.match.explanation.refers_below
-        return self.explained_by if refers and not self.settled and not self.cause and self._is_of_all else ""
-
-    @property
-    def decided(self) -> Cause | None:
-        """How the connections failed, if all lines show the same cause."""
-        return next(iter(self.failures)) if [*self.failures.values()] == [self.count] else None
-
-    def refer_to(self, known: KnownLine) -> None:
-        """Another line contains the reason; a wrapper that found one itself has more to say."""
-        if self.match.explanation is self.match.known.explanations[-1]:
-            self.settled = self.settled or known.title
-
-    def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
-        """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""
-        self.code = failing_code(exception, below)
-        self.of_broker = BROKER in self.code or any(each.match.known.client == _BROKER for each in beside)
-
-    @property
-    def means(self) -> str:
-        """The meaning, in sentences."""
-        if self.settled:
-            return f"The line below it contains the reason: {self.settled}."
-        if cause := self.decided:
-            return cause.means.format(system=self._system)
-        if reason := self.reason:
-            means, _ = without_reference(self.match.means, "")
-            return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
-        if self.refers_to:
-            means, _ = without_reference(self.match.means, "")
-            return f"{means} The line below it contains the reason: {self.refers_to}.".strip()
-        if self.code and self.match.known.by_error:
-            # Where a frame shows the code, the general reasons say nothing more.
-            return self.code if self.of_broker else f"{self.code} No broker reported this."
-        return f"{self.match.means} {self.code}" if self.code else self.match.means
-
-    @property
-    def do(self) -> str:
-        """The fix."""
-        if not self.settled:
-            known, cause = self.match.known, self.decided
-            if (reason := self.reason) and not cause:
-                _, rest = without_reference("", self.match.do)
-                return f"{reason.do}; {rest}" if rest else reason.do
-            if self.refers_to and not cause:
-                _, rest = without_reference("", self.match.do)
-                return "; ".join(filter(None, ("do what the explanation of that line says", rest)))
-            return cause.do.format(system=self._system, setting=known.setting) if cause else self.match.do
-        remains = self.match.known.remains
-        return f"do what the explanation of that line says{f'; {remains}' if remains else ''}"
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """The checks that prove it."""
-        cause, codes = self.decided, self.match.codes
-        if cause:
-            codes = tuple(code for code in codes if code in cause.codes)
-        return () if self.settled else codes
-
-    @property
-    def run(self) -> str:
-        """The command to run next; empty if none helps."""
-        return "" if self.settled or (self.decided and not self.codes) else self.match.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +210,7 @@ class _Reader:
                 told.cause = error_above(self._above, told.line)
             self._refer_to_its_cause(told)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
-        return LogReport(self._number, self._recognised, _without_repeated(explained), self._unknown.found())
+        return LogReport(self._number, self._recognised, without_repeated(explained), self._unknown.found())
 
     def _refer_to_its_cause(self, wrapper: ExplainedLine) -> None:
         """A fault that is explained by itself, and is the cause of a wrapper, has the reason."""
@@ -574,36 +433,3 @@ def _told_below(it: _Occurrence) -> bool:
         and (not match.known.under or any(text in it.text for text in match.known.under))
         for match in matches
     )
-
-
-def _without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ...]:
-    """Without the lines that another one explains better."""
-    if any(each.match.known.tells is not Tells.WRAPPER for each in explained):
-        # If other lines give reasons, a line that only reports a problem in a part of Kafka is left out.
-        explained = [each for each in explained if not only_places(each)]
-    named = {(each.match.known.key, each.match.peer.endpoint) for each in explained}
-    explained = [
-        each
-        for each in explained
-        if not any((first, each.match.peer.endpoint) in named for first in each.match.known.follows)
-    ]
-    # The cause of a wrapper is shown with it; its own guesses say nothing more where a line gives a reason.
-    causes = {each.cause: each for each in explained if each.cause}
-    has_reason = any(each.match.known.tells in (Tells.FAULT, Tells.PLACE) for each in explained)
-
-    def is_cause(line: ExplainedLine) -> bool:
-        return any(line.line.endswith(cause) and line is not of for cause, of in causes.items())
-
-    return tuple(each for each in explained if not (is_cause(each) and _is_guess(each, has_reason)))
-
-
-def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:
-    known = explained.match.known
-    wrapper = known.tells is Tells.WRAPPER and not explained.cause
-    return (has_reason and wrapper) or (known.borrowed and only_places(explained))
-
-
-def only_places(explained: ExplainedLine) -> bool:
-    """Whether the line only reports a problem in a part of Kafka or in a program."""
-    known = explained.match.known
-    return (known.by_error or known.fallback) and known.tells is Tells.WRAPPER

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from brokernat.doctor.checks import Check, catalogue
+from brokernat.doctor.explain.explained import ExplainedLine, only_places
 from brokernat.doctor.explain.known_lines import Tells
-from brokernat.doctor.explain.log import ExplainedLine, LogReport, only_places
+from brokernat.doctor.explain.log import LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
 from brokernat.doctor.explain.peers import UNNAMED
 from brokernat.text import folded
