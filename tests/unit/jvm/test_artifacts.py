@@ -102,4 +102,4 @@ def test_without_pyspark_the_package_is_named(cache: Path, monkeypatch: pytest.M
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingToolError) as error:
         artifacts._ivy_jar()
-    assert error.value.hint == "pip install 'brokernat[spark]'"
+    assert error.value.hint == "pip install 'brokernat[spark]', or for a testbed 'brokernat[testbed]'"
