@@ -174,6 +174,20 @@ def without_repeated(explained: list[ExplainedLine]) -> tuple[ExplainedLine, ...
     return tuple(each for each in explained if not (is_cause(each) and _is_guess(each, has_reason)))
 
 
+def refer_to_own_kinds(explained: Iterable[ExplainedLine]) -> None:
+    """A wrapper whose exception has a kind of its own refers to that line, not to what its class may mean."""
+    lines = [*explained]
+    for each in lines:
+        if each.reason is None or only_places(each):
+            continue
+        for other in lines:
+            known = other.match.known
+            own = not (known.by_error or known.fallback or known.borrowed)
+            if own and other is not each and each.cause.strip() in other.line:
+                each.cause, each.explained_by = "", known.title
+                break
+
+
 def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:
     known = explained.match.known
     wrapper = known.tells is Tells.WRAPPER and not explained.cause

@@ -19,7 +19,7 @@ from itertools import chain, islice
 from typing import Final
 
 from brokernat.doctor.explain.cut_lines import cut
-from brokernat.doctor.explain.explained import ExplainedLine, only_places, without_repeated
+from brokernat.doctor.explain.explained import ExplainedLine, only_places, refer_to_own_kinds, without_repeated
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import (
     timestamp,
@@ -210,7 +210,9 @@ class _Reader:
                 told.cause = error_above(self._above, told.line)
             self._refer_to_its_cause(told)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
-        return LogReport(self._number, self._recognised, without_repeated(explained), self._unknown.found())
+        left = without_repeated(explained)
+        refer_to_own_kinds(left)
+        return LogReport(self._number, self._recognised, left, self._unknown.found())
 
     def _refer_to_its_cause(self, wrapper: ExplainedLine) -> None:
         """A fault that is explained by itself, and is the cause of a wrapper, has the reason."""

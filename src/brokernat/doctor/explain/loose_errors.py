@@ -58,9 +58,10 @@ _NUMBER = re.compile(
 _BESIDE_NUMBER = re.compile(
     r"(?i)kafka|\b(?:topic|partition|broker|offset|produce|fetch|metadata|(?:join|sync)[ _]?group|coordinator)"
 )
-# Numbers of the operating system and of HTTP.
+# Numbers of the operating system, of HTTP and of databases.
 _OTHER_NUMBER = re.compile(
-    r"(?i)errno(?!: -?\d{1,3}, code)|exit(?:ed)?\b|http|signal|winerror|socket error|system error|sqlstate|ORA-"
+    r"(?i)errno(?!: -?\d{1,3}, code)|exit(?:ed)?\b|http|signal|winerror|socket error|system error|sqlstate|ORA-|"
+    r"\bDB::\w{0,20}Exception|e\.displayText\(\)|ClickHouse exception"
 )
 
 

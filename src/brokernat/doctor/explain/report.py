@@ -71,6 +71,8 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     if known.tells is Tells.WRAPPER and explained.refers_to:
         return not (known.remains or explained.codes or explained.match.explanation.conditions)
     others = [each for each in beside if each is not explained]
+    if known.by_error and known.names_code and any(_has_its_code(each, explained) for each in others):
+        return True
     if known.tells is Tells.WRAPPER and any(_has_same_reason(each, explained) for each in others):
         return True
     if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
@@ -79,6 +81,12 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
         return any(explained.cause in each.line and not only_places(each) for each in others)
     # What every program prints says nothing beside a line of a program with Kafka.
     return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
+
+
+def _has_its_code(explained: ExplainedLine, exception: ExplainedLine) -> bool:
+    """Whether the line names an exception as its reason, with the code that failed, each time it occurs."""
+    named = explained.reason is not None and explained.cause.strip() in exception.line
+    return named and not only_places(explained) and explained.count >= exception.count
 
 
 def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:

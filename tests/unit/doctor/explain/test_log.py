@@ -229,6 +229,24 @@ def test_of_two_lines_with_one_reason_the_special_one_is_shown() -> None:
     assert (explained.line, explained.cause) == (sink, "com.acme.AcmeException: no")
 
 
+def test_a_wrapper_whose_exception_has_a_kind_of_its_own_refers_to_that_line() -> None:
+    tolerance = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
+    first, second = shown(explain_log(f"{line}\n" for line in (_KILLED, tolerance, _FRAME)))
+    assert (first.match.known.key, second.match.known.key) == ("connect-task", "connect-tolerance")
+    assert second.match.known.title in first.means
+    assert "not one that is known" not in first.means
+
+
+def test_an_exception_by_its_class_has_no_block_beside_the_line_that_names_its_code() -> None:
+    lines = (_KILLED, "java.lang.NullPointerException", _FRAME)
+    (explained,) = shown(explain_log(f"{line}\n" for line in lines))
+    assert explained.match.known.key == "connect-task"
+    assert "`Sink.put`" in explained.means
+    # It occurs once more, so the line names only one of the two.
+    twice = (*lines, "[2026-11-20 10:11:14,000] ERROR kafka: java.lang.NullPointerException", _FRAME)
+    assert "jvm-exception" in [each.match.known.key for each in shown(explain_log(f"{line}\n" for line in twice))]
+
+
 def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
     first, second = (f"{_KILLED.replace(':12', f':{second}')}\n" for second in (12, 13))
     no, other = "com.acme.AcmeException: no\n", "com.acme.AcmeException: bucket 2\n"

@@ -45,6 +45,19 @@ def test_other_words_and_numbers_are_none(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Code: 49, e.displayText() = DB::Exception: There is no checkpoint",
+        "Code: 3. DB::Exception: Unexpected end of file",
+        "Code: 16, e.displayText() = Coordination::Exception: Session expired",
+        "ClickHouse exception, code: 60, host: kafka-tables",
+    ],
+)
+def test_a_code_of_clickhouse_is_none_of_kafka(text: str) -> None:
+    assert error_named_loosely(f"kafka topic orders: {text}", kafkas=True) is None
+
+
+@pytest.mark.parametrize(
     ("line", "key"),
     [
         ("Replica not available", "error-no-leader"),
