@@ -29,6 +29,11 @@ def listed(items: Sequence[str], most: int = 3, separator: str = ", ") -> str:
     return f"{separator.join(items[:most])}{more}"
 
 
+def inside_sentence(text: str) -> str:
+    """A sentence or title inside another one: its first letter is small, unless it begins with `TLS` or the like."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
 def printable(text: str) -> str:
     """The text with U+FFFD for every character that is not printable, line ends included."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "\ufffd" for each in text)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from brokernat.text import in_words, printable, seconds, size_in_bytes
+from brokernat.text import in_words, inside_sentence, printable, seconds, size_in_bytes
 
 
 @pytest.mark.parametrize("text", ["", "kafka-1.hq:9092", "[fd00::1]:9092", "bröker.例え", "a  b"])
@@ -53,3 +53,11 @@ def test_text_to_bytes(text: str, size: int) -> None:
 def test_no_size(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)):
         size_in_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "within"),
+    [("Another node answers", "another node answers"), ("A port", "a port"), ("TLS fails", "TLS fails"), ("", "")],
+)
+def test_a_title_inside_a_sentence(text: str, within: str) -> None:
+    assert inside_sentence(text) == within

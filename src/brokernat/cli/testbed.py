@@ -102,7 +102,7 @@ def up(
         else NetnsWorld(hq=hq, second_hq=second, between=Between(between), detached=True)
     )
     if others := [each.name for each in running_worlds.list_running()]:
-        console.note(f"{listed(others)} keeps running; this is another testbed")
+        console.note(f"another testbed is started; these keep running: {listed(others)}")
     console.note(f"starting brokers for a {kind} testbed …")
     world.up()
     for cluster in world.clusters.values():

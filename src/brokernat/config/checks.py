@@ -10,15 +10,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from os.path import normpath
 from pathlib import Path as FilePath
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
 
 from brokernat.address import Endpoint, pair
 from brokernat.config.document import Document, Path, Value
+from brokernat.config.fields import Endpoints
 from brokernat.config.model import Decode, Encode, Pipeline
 from brokernat.config.problems import did_you_mean
 from brokernat.config.record_schema import read_schema_file
 from brokernat.errors import ConfigError, Finding
 
 MISPLACED_REFERENCE = "reference-misplaced"
+_ENDPOINTS: Final = TypeAdapter[tuple[Endpoint, ...]](Endpoints)
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -42,19 +47,14 @@ def _one_kind_of_map(document: Document) -> Iterator[Finding]:
 def _lists_pair_up(document: Document) -> Iterator[Finding]:
     for name in document.section("clusters"):
         cluster = document.section("clusters", name)
-        if not cluster.get("broker_nat") or not cluster.get("bootstrap_servers"):
-            continue
         try:
-            pair(_endpoints(cluster.get("bootstrap_servers")), _endpoints(cluster["broker_nat"]))
+            servers = _ENDPOINTS.validate_python(cluster.get("bootstrap_servers"))
+            pair(servers, _ENDPOINTS.validate_python(cluster.get("broker_nat")))
+        except ValidationError:
+            # The model reports it.
+            continue
         except ConfigError as error:
-            # The model reports an endpoint that cannot be read.
-            unpaired = (each for each in error.problems if each.code == "unpaired")
-            yield from (each.at(document.locate(("clusters", name, "broker_nat"))) for each in unpaired)
-
-
-def _endpoints(value: Value) -> list[Endpoint]:
-    entries = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
-    return [Endpoint.parse(str(entry).strip()) for entry in entries if str(entry).strip()]
+            yield from (each.at(document.locate(("clusters", name, "broker_nat"))) for each in error.problems)
 
 
 def _maps_have_content(document: Document) -> Iterator[Finding]:

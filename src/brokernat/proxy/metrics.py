@@ -57,17 +57,20 @@ class Counters:
 
     def __init__(self, workers: int = 1) -> None:
         self.workers = workers
-        self.worker = 0
         self._cells = memoryview(mmap.mmap(-1, 8 * len(SERIES) * workers)).cast("q")
         self._first = 0
 
     def row(self, worker: int) -> None:
         """Select the row of this worker, counted from 0. A replaced worker's gauge of connections is reset."""
-        self.worker = worker
         self._first = worker * len(SERIES)
         for name, (kind, _) in SERIES.items():
             if kind == "gauge":
                 self._cells[self._first + _INDEX[name]] = 0
+
+    @property
+    def worker(self) -> int:
+        """The number of this worker."""
+        return self._first // len(SERIES)
 
     def add(self, name: str, amount: int = 1) -> None:
         self._cells[self._first + _INDEX[name]] += amount

@@ -87,7 +87,7 @@ class Ports:
         listener.setblocking(False)
         self._turns.join(node_id, listener)
         self._listeners[node_id] = listener
-        polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
+        self._start_accepting(listener, node_id)
         return True
 
     def close(self) -> None:
@@ -123,6 +123,9 @@ class Ports:
             raise not_bound("the proxy", Endpoint(host, port), "--listen", error) from None
         return listener
 
+    def _start_accepting(self, listener: socket.socket, node_id: int) -> None:
+        polling.running().on_readable(listener.fileno(), partial(self._accept, listener, node_id))
+
     def _accept(self, listener: socket.socket, node_id: int) -> bool:
         """Accept one client, so that open connections are served before the next one is accepted.
 
@@ -153,6 +156,6 @@ class Ports:
 
         def resume() -> None:
             if listener.fileno() >= 0:
-                loop.on_readable(listener.fileno(), partial(self._accept, listener, node_id))
+                self._start_accepting(listener, node_id)
 
         loop.call_later(_PAUSE, resume)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from brokernat.doctor.checks import Check
 from brokernat.doctor.diagnosis.model import Cause
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Remedy, Severity
-from brokernat.text import listed
+from brokernat.text import inside_sentence, listed
 
 GRAVEST_FIRST = tuple(Severity)
 
@@ -84,7 +84,7 @@ def cause(check: Check, findings: Sequence[CheckFinding]) -> Cause:
         reason = listed([f"{listed([*about])}: {message}" for message, about in by_message.items()], separator="; ")
     sentence = check.cause.format(subjects=listed(subjects), reason=f": {reason}", messages=messages)
     if all(finding.confidence is Confidence.LIKELY for finding in findings):
-        return Cause(check.code, f"Probably {sentence[0].lower()}{sentence[1:]}")
+        return Cause(check.code, f"Probably {inside_sentence(sentence)}")
     return Cause(check.code, f"{sentence[0].upper()}{sentence[1:]}")
 
 

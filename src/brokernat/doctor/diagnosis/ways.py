@@ -14,6 +14,7 @@ from brokernat.doctor.checks.places import bootstrap, node, server_of
 from brokernat.doctor.diagnosis.model import Entrance, Group, Hop, ListenerWay, Route, State
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence, ListenerSeen
 from brokernat.doctor.finding import CheckFinding, Failure, Severity
+from brokernat.text import inside_sentence
 
 _PASSES = Hop(State.OK, "ok")
 
@@ -102,14 +103,8 @@ def _hop(failure: Failure | None, codes: dict[str, Severity]) -> Hop:
         return Hop(State.BROKEN, failure.words)
     wrong = next((code for code, severity in codes.items() if severity is Severity.ERROR), None)
     if wrong is not None:
-        return Hop(State.BROKEN, _title(wrong) if failure is None else failure.words)
+        return Hop(State.BROKEN, inside_sentence(catalogue()[wrong].title) if failure is None else failure.words)
     return _PASSES if failure is None or not codes else Hop(State.DOUBTFUL, failure.words)
-
-
-def _title(code: str) -> str:
-    """The title of a check, within a sentence."""
-    title = catalogue()[code].title
-    return title if title[1].isupper() else title[:1].lower() + title[1:]
 
 
 def _listener_hop(listener: ListenerSeen) -> Hop:

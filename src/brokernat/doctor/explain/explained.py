@@ -25,6 +25,7 @@ from brokernat.doctor.explain.matching import LineMatch
 from brokernat.doctor.explain.surroundings import BROKER, failing_code
 
 _BROKER: Final = "Kafka broker"
+_BELOW: Final = "The line below it contains the reason: {}."
 
 
 @dataclass(slots=True)
@@ -74,6 +75,10 @@ class ExplainedLine:
         """Whether the exception, or the kind that explains it, is that of all events."""
         return not self.mixed and self.earlier in (None, self._found)
 
+    def shows_cause_of(self, other: ExplainedLine) -> bool:
+        """Whether this is another line, and has the exception of that one."""
+        return other is not self and bool(other.cause) and other.cause.strip() in self.line
+
     def begin_event(self) -> None:
         """Another event has its own exception."""
         if self.count:
@@ -112,7 +117,7 @@ class ExplainedLine:
     def means(self) -> str:
         """The meaning, in sentences."""
         if self.settled:
-            return f"The line below it contains the reason: {self.settled}."
+            return _BELOW.format(self.settled)
         if cause := self.decided:
             return cause.means.format(system=self._system)
         if reason := self.reason:
@@ -120,7 +125,7 @@ class ExplainedLine:
             return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
         if self.refers_to:
             means, _ = without_reference(self.match.means, "")
-            return f"{means} The line below it contains the reason: {self.refers_to}.".strip()
+            return f"{means} {_BELOW.format(self.refers_to)}".strip()
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -183,7 +188,7 @@ def refer_to_own_kinds(explained: Iterable[ExplainedLine]) -> None:
         for other in lines:
             known = other.match.known
             own = not (known.by_error or known.fallback or known.borrowed)
-            if own and other is not each and each.cause.strip() in other.line:
+            if own and other.shows_cause_of(each):
                 each.cause, each.explained_by = "", known.title
                 break
 

@@ -216,9 +216,9 @@ class _Reader:
 
     def _refer_to_its_cause(self, wrapper: ExplainedLine) -> None:
         """A fault that is explained by itself, and is the cause of a wrapper, has the reason."""
-        if wrapper.cause and wrapper.match.known.tells is Tells.WRAPPER and wrapper.count == 1:
+        if wrapper.match.known.tells is Tells.WRAPPER and wrapper.count == 1:
             for each in self._explained.values():
-                if each.match.known.tells is Tells.FAULT and wrapper.cause.strip() in each.line:
+                if each.match.known.tells is Tells.FAULT and each.shows_cause_of(wrapper):
                     wrapper.refer_to(each.match.known)
 
     def _take_what_a_short_input_means(self) -> None:

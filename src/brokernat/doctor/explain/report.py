@@ -78,14 +78,14 @@ def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> b
     if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
         return False
     if explained.cause:
-        return any(explained.cause in each.line and not only_places(each) for each in others)
+        return any(each.shows_cause_of(explained) and not only_places(each) for each in others)
     # What every program prints says nothing beside a line of a program with Kafka.
     return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
 
 
 def _has_its_code(explained: ExplainedLine, exception: ExplainedLine) -> bool:
     """Whether the line names an exception as its reason, with the code that failed, each time it occurs."""
-    named = explained.reason is not None and explained.cause.strip() in exception.line
+    named = explained.reason is not None and exception.shows_cause_of(explained)
     return named and not only_places(explained) and explained.count >= exception.count
 
 
@@ -94,7 +94,7 @@ def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:
     if explained.reason is None:
         return False
     if not other.cause:
-        return only_places(other) and explained.cause.strip() in other.line
+        return only_places(other) and other.shows_cause_of(explained)
     special, other_special = (bool(each.match.explanation.conditions) for each in (explained, other))
     if explained.cause != other.cause or other.reason is None or other_special:
         return False
