@@ -43,7 +43,7 @@ def _error(known: KnownLine) -> Iterator[str]:
     (explanation,) = known.explanations
     yield f"#### {known.title[0].upper()}{known.title[1:]}\n"
     yield f"`{known.key}`: {known.wordings}.\n"
-    yield f"{explanation.means} To do: {explanation.do}. Proved by: {_codes(explanation.codes)}."
+    yield f"{explanation.sentences} To do: {explanation.steps}. Proved by: {_codes(explanation.codes)}."
 
 
 def _codes(codes: tuple[str, ...]) -> str:

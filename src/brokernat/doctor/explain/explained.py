@@ -18,7 +18,6 @@ from brokernat.doctor.explain.known_lines import (
     Tells,
     cause_in,
     reason_of,
-    without_reference,
 )
 from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.matching import LineMatch
@@ -89,13 +88,13 @@ class ExplainedLine:
     @property
     def reason(self) -> Reason | None:
         """What kind of failure the exception is that the explanation refers to."""
-        refers = self.cause and not self.settled and self._is_of_all and self.match.explanation.refers_below
+        refers = self.cause and not self.settled and self._is_of_all and self.match.explanation.explain
         return reason_of(self.cause) if refers and self.match.known.awaits_cause else None
 
     @property
     def refers_to(self) -> str:
         """The title of the line that explains the exception to which the explanation refers."""
-        refers = self.match.known.awaits_cause and self.match.explanation.refers_below
+        refers = self.match.known.awaits_cause and self.match.explanation.explain
         return self.explained_by if refers and not self.settled and not self.cause and self._is_of_all else ""
 
     @property
@@ -121,11 +120,10 @@ class ExplainedLine:
         if cause := self.decided:
             return cause.means.format(system=self._system)
         if reason := self.reason:
-            means, _ = without_reference(self.match.means, "")
+            means = self.match.means_itself
             return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
         if self.refers_to:
-            means, _ = without_reference(self.match.means, "")
-            return f"{means} {_BELOW.format(self.refers_to)}".strip()
+            return f"{self.match.means_itself} {_BELOW.format(self.refers_to)}".strip()
         if self.code and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
             return self.code if self.of_broker else f"{self.code} No broker reported this."
@@ -141,8 +139,7 @@ class ExplainedLine:
             return cause.do.format(system=self._system, setting=known.setting)
         if not (self.reason or self.refers_to):
             return self.match.do
-        _, rest = without_reference("", self.match.do)
-        return "; ".join(filter(None, (self.reason.do if self.reason else below, rest)))
+        return "; ".join(filter(None, (self.reason.do if self.reason else below, self.match.do_itself)))
 
     @property
     def codes(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ text is searched first: most lines of a log match no kind, and `in` is the cheap
 line's start, because each logger writes another prefix.
 
 A file belongs to one client (`client`, which a kind may override). A kind is a `[[line]]` with the fields of
-`KnownLine`. Its meaning is `means`, `do`, `codes` and `run`, or several `[[line.explanation]]` of these with conditions
+`KnownLine`. Its meaning is the fields of `Explanation`, or several `[[line.explanation]]` of these with conditions
 (`if`), or the name of an explanation in `shared.toml`; those of `first` come before it. `<<name>>` stands for a text or
 a pattern of `shared.toml`; a file may have `texts` of its own for such a name, where its client calls the settings
 otherwise.
@@ -26,21 +26,9 @@ from typing import Any
 DOCTOR = "brokernat doctor --bootstrap-server HOST:PORT"
 _NAME = re.compile(r"<<(\w+)>>")
 _SHARED = "shared.toml"
-# What an explanation advises if its line does not contain the reason.
-_BELOW, _BESIDE = "explain the last `Caused by:`", "explain the text beside it"
-# The same in other words, up to what else there is to do.
-_REFERS = re.compile(r"explain (?:the (?:last `Caused|exception|innermost)|that reason)(?:(?!; ).)*(?:; |$)")
-# The sentences and parts of sentences that refer to an exception.
-_REFERENCE = re.compile(
-    r"(?:(?:;|, and) this line(?: alone)? does not contain the reason|"
-    r"; the exception (?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows)(?:(?!\.(?: [A-Z]|$)).)*|"
-    r"; the (?:last `Caused by:`|lines) below(?: it| this line)? (?:contains?|shows?)(?:(?!\.(?: [A-Z]|$)).)*)"
-    r"(?=\.(?: |$))|"
-    r"(?:^| )(?:This (?:line|text)(?: alone)? does not contain the reason|"
-    r"The (?:exception|(?:last )?`Caused by:`|line) "
-    r"(?:in (?:this|the) line or )?below(?: it| this line)? (?:contains|shows|names|is the reason))"
-    r"(?:(?!\.(?: [A-Z]|$)).)*\."
-)
+_TEXTS = ("means", "do", "explain", "refers", "run")
+# What `explain` of a kind names, if the reason stands beside an error.
+_BESIDE = "the text beside it"
 
 
 class Role(StrEnum):
@@ -66,23 +54,31 @@ class Tells(IntEnum):
 class Explanation:
     """`means` and `do` are format strings with the line's values: `{endpoint}`, `{node}` and the pattern's groups.
 
-    `codes` are the checks that prove it, the most likely first; `run` is the command to run next, by default the one
-    that runs them, or empty. `as_before`: the line only sums up others of its kind, so the explanation of one above it
-    about the same endpoint counts. `conditions` are patterns by name: of the pattern's groups, of `role` (a `Role`) and
-    of `host_kind` (`Peer.host_kind`).
+    `explain` is where the reason is, if not in the line ("the exception below it"), and `refers` the sentence about it;
+    neither is shown where the reason is. `codes` are the checks that prove it, the most likely first; `run` is the
+    command to run next, by default the one that runs them, or empty. `as_before`: the line only sums up others of its
+    kind, so the explanation of one above it about the same endpoint counts. `conditions` are patterns by name: of the
+    pattern's groups, of `role` (a `Role`) and of `host_kind` (`Peer.host_kind`).
     """
 
     means: str
     do: str
+    explain: str = ""
+    refers: str = ""
     codes: tuple[str, ...] = ()
     run: str = ""
     as_before: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def refers_below(self) -> bool:
-        """Whether the fix begins with the exception in or below the line."""
-        return _REFERS.match(self.do) is not None
+    def sentences(self) -> str:
+        """The meaning, and where the reason is."""
+        return f"{self.means} {self.refers}".strip()
+
+    @property
+    def steps(self) -> str:
+        """The fix: first find the reason."""
+        return "; ".join(filter(None, (self.explain and f"explain {self.explain}", self.do)))
 
 
 @dataclass(frozen=True)
@@ -134,19 +130,20 @@ class KnownLine:
     setting: str = "the configured address"
 
     @property
-    def refers_below(self) -> bool:
-        """Whether the explanation only refers to the exception below the line."""
-        return self.explanations[-1].do.startswith(_BELOW)
+    def reason_is_elsewhere(self) -> bool:
+        """Whether the line's general explanation refers to the place of the reason."""
+        return bool(self.explanations[-1].explain)
 
     @property
     def awaits_cause(self) -> bool:
         """Whether the exception in or below the line is the reason."""
-        return self.tells is Tells.WRAPPER or (self.tells >= Tells.EFFECT and self.refers_below)
+        below = self.reason_is_elsewhere and not self.refers_beside
+        return self.tells is Tells.WRAPPER or (self.tells >= Tells.EFFECT and below)
 
     @property
     def refers_beside(self) -> bool:
         """Whether the explanation of an error only refers to the text beside it."""
-        return self.by_error and self.tells >= Tells.EFFECT and _BESIDE in self.explanations[-1].do
+        return self.by_error and self.tells >= Tells.EFFECT and self.explanations[-1].explain.startswith(_BESIDE)
 
     @property
     def general(self) -> bool:
@@ -189,11 +186,6 @@ def causes() -> tuple[Cause, ...]:
         Cause(each["pattern"], _text(each["means"], texts), _text(each["do"], texts), tuple(each["codes"]))
         for each in _shared()["causes"]
     )
-
-
-def without_reference(means: str, do: str) -> tuple[str, str]:
-    """Meaning and fix without the parts that refer to the exception in or below the line."""
-    return _REFERENCE.sub("", means).strip(), _REFERS.sub("", do, count=1)
 
 
 def cause_in(text: str) -> Cause | None:
@@ -257,7 +249,7 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
     if isinstance(given, str):
         given = [*fields.pop("first", ()), *_shared()["explanations"][given]]
     if given is None:
-        given = [{name: fields.pop(name) for name in ("means", "do", "codes", "run") if name in fields}]
+        given = [{name: fields.pop(name) for name in (*_TEXTS, "codes") if name in fields}]
     for name in ("holds", "under", "follows"):
         texts_of = fields.get(name, ())
         fields[name] = (texts_of,) if isinstance(texts_of, str) else tuple(texts_of)
@@ -271,9 +263,10 @@ def known_line(client: str, fields: Mapping[str, Any], texts: Mapping[str, str] 
 
 def _explanation(fields: dict[str, Any], texts: Mapping[str, str]) -> Explanation:
     fields = dict(fields)
-    means, do, run = (_text(fields.pop(name, ""), texts) for name in ("means", "do", "run"))
+    means, do, explain, refers, run = (_text(fields.pop(name, ""), texts) for name in _TEXTS)
     codes, conditions = tuple(fields.pop("codes", ())), fields.pop("if", {})
-    return Explanation(means, do, codes, run or (DOCTOR if codes else ""), conditions=conditions, **fields)
+    run = run or (DOCTOR if codes else "")
+    return Explanation(means, do, explain, refers, codes, run, conditions=conditions, **fields)
 
 
 def _text(text: str, texts: Mapping[str, str]) -> str:

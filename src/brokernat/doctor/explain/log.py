@@ -383,7 +383,7 @@ class _Reader:
                 known = each.match.known
                 only_here = each.count == sum(other is each for other in lines)
                 plain = fault.decides or each.match.explanation is known.explanations[-1]
-                refers = known.refers_beside or (known.refers_below and known.tells >= Tells.EFFECT)
+                refers = known.refers_beside or (known.reason_is_elsewhere and known.tells >= Tells.EFFECT)
                 # An error by its name says less than the line of a client.
                 named = known.by_error and not fault.by_error and each in self._stack
                 if each is not explained and (known.tells in settles or refers or named) and plain and only_here:
@@ -392,7 +392,7 @@ class _Reader:
     def _settle_above(self, decided: ExplainedLine) -> None:
         """How a connection failed is the reason of all lines above in the stack that only refer to it."""
         for each in self._stack:
-            refers = each.match.known.awaits_cause and each.match.explanation.refers_below
+            refers = each.match.known.awaits_cause and each.match.explanation.explain
             if each is not decided and refers and each.count == 1:
                 each.settled = decided.match.known.title
 

@@ -30,7 +30,7 @@ _BEGINNING = 32
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
 _OURS, _US = "[brokernat] ", "brokernat"
-_BROKER, _BELOW = "Kafka broker", "explain the exception below it"
+_BROKER = "Kafka broker"
 # Loggers that write JSON may have the level at the end.
 _CALM_JSON = re.compile(r'"(?:level|level_name|levelname|severity|log\.level)": ?"(?i:info|debug|trace)"')
 # The checks for endpoints without a rule.
@@ -52,7 +52,15 @@ class LineMatch:
     @property
     def means(self) -> str:
         """The meaning, in sentences with the line's node and endpoint."""
-        means = self._filled(self.explanation.means, UNNAMED["endpoint"])
+        return self._hinted(self.explanation.sentences)
+
+    @property
+    def means_itself(self) -> str:
+        """The same, without where the reason is."""
+        return self._hinted(self.explanation.means)
+
+    def _hinted(self, text: str) -> str:
+        means = self._filled(text, UNNAMED["endpoint"])
         if self.peer.dialled:
             return f"{means} It was dialled at {self.peer.dialled}, so an address map is in force."
         hint = self._host_hint
@@ -61,6 +69,11 @@ class LineMatch:
     @property
     def do(self) -> str:
         """The fix."""
+        return self._filled(self.explanation.steps, "its address")
+
+    @property
+    def do_itself(self) -> str:
+        """The same, if the reason is known."""
         return self._filled(self.explanation.do, "its address")
 
     @property
@@ -147,7 +160,7 @@ def match_line(line: str, *, alone: bool = False) -> LineMatch | None:
         return kind or (None if is_calm(line) or is_frame(line) else _kind_of(line, fallback=True, alone=alone))
     known, match = error
     fault = known.tells is Tells.FAULT
-    if kind and fault and kind.known.client == _BROKER and kind.explanation.do.startswith(_BELOW):
+    if kind and fault and kind.known.client == _BROKER and kind.explanation.explain:
         # The line itself has the exception that it refers to.
         return LineMatch(replace(known, borrowed=False), peer_of(match, known.role), match.end())
     if kind and not kind.calm and (known.borrowed or not fault):

@@ -60,14 +60,14 @@ def shown(report: LogReport) -> list[ExplainedLine]:
 
 def _is_settled(explained: ExplainedLine) -> bool:
     known = explained.match.known
-    refers = known.tells is Tells.WRAPPER or known.refers_below or known.by_error
+    refers = known.tells is Tells.WRAPPER or known.reason_is_elsewhere or known.by_error
     return bool(explained.settled) and refers and not known.remains
 
 
 def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> bool:
     """Whether the line only refers to an exception that has a block of its own, by a kind that says more."""
     known = explained.match.known
-    refers = known.refers_below or only_places(explained)
+    refers = known.reason_is_elsewhere or only_places(explained)
     if known.tells is Tells.WRAPPER and explained.refers_to:
         return not (known.remains or explained.codes or explained.match.explanation.conditions)
     others = [each for each in beside if each is not explained]

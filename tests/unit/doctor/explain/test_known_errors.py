@@ -57,8 +57,8 @@ def test_each_error_is_whole_and_found_by_each_spelling() -> None:
     def holds(known: KnownLine) -> None:
         (explanation,) = known.explanations
         assert explanation.means.endswith(".")
-        assert explanation.do
-        assert not explanation.do.endswith(".")
+        assert explanation.steps
+        assert not explanation.steps.endswith(".")
         assert set(explanation.codes) <= CODES
         for text in known.holds:
             found = error_in(f"ERROR it failed: {text}")

@@ -18,7 +18,7 @@ CODES = set(catalogue())
 
 
 def placeholders(explanation: Explanation) -> set[str]:
-    texts = (explanation.means, explanation.do, explanation.run)
+    texts = (explanation.sentences, explanation.steps, explanation.run)
     return {name for text in texts for _, name, _, _ in string.Formatter().parse(text) if name}
 
 
@@ -67,8 +67,8 @@ def test_each_kind_is_whole() -> None:
         for each in known.explanations:
             assert len(each.codes) == len(set(each.codes))
             assert each.means.endswith((".", ": {reason}"))
-            assert each.do
-            assert not each.do.endswith(".")
+            assert each.steps
+            assert not each.steps.endswith(".")
 
     holds_for_each(known_lines(), holds, key_of)
 
