@@ -56,7 +56,7 @@ COMMANDS = {
         "Print the jars that fit the installed PySpark, and the agent's.",
     ),
     "plugin": ("brokernat.cli.libraries:plugin", "Print the path of the librdkafka plug-in, or copy it."),
-    "bundle": ("brokernat.cli.bundle:bundle", "Collect all packages and jars for a network without registries."),
+    "bundle": ("brokernat.cli.libraries:bundle", "Collect all packages and jars for a network without registries."),
 }
 
 

@@ -21,7 +21,7 @@ from brokernat.cli.options import SECONDS, format_option, token_command_option
 from brokernat.config import Cluster
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.editing import CLUSTER, address_map_lines, first_file
-from brokernat.config.jaas import parse_jaas
+from brokernat.config.java_properties import parse_jaas
 from brokernat.config.merging import ProvenRule
 from brokernat.config.secrets import Secret
 from brokernat.doctor.discovery.matching import Discovery

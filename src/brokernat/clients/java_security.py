@@ -1,6 +1,6 @@
 """Splits Java's logins and key stores into parts for other libraries.
 
-Other libraries need user name and password separately, so `sasl.jaas.config` is parsed (`config/jaas.py`).
+Other libraries need user name and password separately, so `sasl.jaas.config` is parsed (`config/java_properties.py`).
 `config/cluster.py` writes the line, or the user copied it from a Java client. The text is a secret: messages contain
 only the name of the login module.
 
@@ -16,7 +16,7 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass, field
 
 from brokernat.config.client_properties import LOGIN_MODULES, LOGIN_NAMES
-from brokernat.config.jaas import parse_jaas
+from brokernat.config.java_properties import parse_jaas
 from brokernat.errors import Finding
 
 _TEXTS = {

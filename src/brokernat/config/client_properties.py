@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
 
-from brokernat.config.jaas import parse_jaas
+from brokernat.config.java_properties import parse_jaas
 from brokernat.config.problems import Fault, did_you_mean, faults, nearest
 from brokernat.config.secrets import References, Secret, Unresolved
 from brokernat.errors import ConfigError, Finding

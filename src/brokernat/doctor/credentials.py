@@ -29,7 +29,7 @@ from brokernat.address import AddressMap, Endpoint, Translation
 from brokernat.clients.tls import TlsSide, tls_side
 from brokernat.config import Cluster
 from brokernat.config.client_properties import LOGIN_MODULES
-from brokernat.config.jaas import Login, parse_jaas
+from brokernat.config.java_properties import Login, parse_jaas
 from brokernat.doctor.evidence import Advertised, EndpointProbe, TlsHandshake
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 

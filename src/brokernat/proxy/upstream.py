@@ -26,7 +26,7 @@ from brokernat.address.host import as_ip
 from brokernat.clients.sasl_tokens import MECHANISMS, SaslTokenError, login_tokens
 from brokernat.clients.tls import tls_side
 from brokernat.config import Cluster
-from brokernat.config.jaas import parse_jaas
+from brokernat.config.java_properties import parse_jaas
 from brokernat.config.secrets import masked
 from brokernat.errors import ConfigError, Finding
 from brokernat.text import printable

@@ -1,11 +1,10 @@
 """Pure functions from an address map, or from a plan of the testbed, to the text of a configuration file."""
 
-from brokernat.render.client_files import hosts, rules_file, spark
+from brokernat.render.client_files import Syntax, hosts, rules_file, spark, spring
 from brokernat.render.gateways import Forward, forwards, haproxy, nginx, nginx_stream
 from brokernat.render.header import Subject
 from brokernat.render.packet_filters import HostNat, iptables, nftables, nftables_router
 from brokernat.render.port_forwards import kubectl, ssh
-from brokernat.render.spring import Syntax, spring
 
 __all__ = [
     "Forward",

@@ -5,7 +5,7 @@ import pytest
 from brokernat.clients.java_security import Part, login_parts, store_parts
 from brokernat.config.client_properties import LOGIN_MODULES
 from brokernat.config.cluster import jaas_line
-from brokernat.config.jaas import parse_jaas
+from brokernat.config.java_properties import parse_jaas
 from brokernat.errors import Finding
 
 PLAIN = LOGIN_MODULES["PLAIN"]

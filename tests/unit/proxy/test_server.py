@@ -28,8 +28,8 @@ from brokernat.proxy import Limits, RunningProxy, Settings, polling, serve, serv
 from brokernat.proxy.brokers import BOOTSTRAP
 from brokernat.proxy.metrics import Counters
 from brokernat.proxy.nodes import Nodes
+from brokernat.proxy.ports import Turns
 from brokernat.proxy.server import Proxy
-from brokernat.proxy.turns import Turns
 
 API_VERSIONS, METADATA = struct.pack(">hh", 18, 0), struct.pack(">hh", 3, 2)
 _ADDRESSES = count(2)

@@ -14,7 +14,7 @@ import pytest
 
 from brokernat.proxy import polling
 from brokernat.proxy.metrics import Counters
-from brokernat.proxy.turns import Turns
+from brokernat.proxy.ports import Turns
 
 _PATIENCE = 30
 _NODE = 1

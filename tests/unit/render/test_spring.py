@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from brokernat.config import Secret
 from brokernat.errors import ConfigError
 from brokernat.render import Subject, Syntax, spring
-from brokernat.render.spring import placeholders
+from brokernat.render.client_files import placeholders
 
 AGENT = "/opt/brokernat/brokernat-agent.jar"
 LOGIN = {

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
-from brokernat.doctor.explain.cut_lines import cut
 from brokernat.doctor.explain.explained import ExplainedLine, only_places, refer_to_own_kinds, without_repeated
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import (
@@ -34,6 +33,7 @@ from brokernat.doctor.explain.near_miss import UnknownLine, UnknownLines
 from brokernat.doctor.explain.short_input import (
     LINES,
     Found,
+    cut,
     is_harmless_beside_trouble,
     named_loosely,
     numbered,

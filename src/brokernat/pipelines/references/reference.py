@@ -26,10 +26,10 @@ from brokernat.errors import BrokernatError
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.references.copies import Content, Copies, ReferenceVersion, Snapshot
 from brokernat.pipelines.references.held import HeldReference, hold
-from brokernat.pipelines.references.rows import RowRules
 from brokernat.pipelines.references.source import (
     DuplicateKeysError,
     ReferenceSource,
+    RowRules,
     SourceVersion,
     StaleReferenceError,
     UnusableReferenceError,

@@ -3,10 +3,10 @@
 import pytest
 from tests.unit.doctor.explain.vectors import other_programs
 
-from brokernat.doctor.explain.cut_lines import cut
 from brokernat.doctor.explain.known_errors import protocol_errors
 from brokernat.doctor.explain.log import explain_log
 from brokernat.doctor.explain.loose_errors import error_named_loosely
+from brokernat.doctor.explain.short_input import cut
 
 
 def explained(*lines: str) -> list[str]:
