@@ -92,7 +92,7 @@ def _unknown(code: str, codes: list[str]) -> Finding:
 
 
 def _print(entries: list[Check], report: LogReport | None, output: str) -> int:
-    from brokernat.doctor.explain.report import codes_json, codes_text, log_json, log_text, shown, unknown_text
+    from brokernat.doctor.explain.report import codes_json, codes_text, log_json, log_text, unknown_text
 
     if output == "json":
         codes = {"codes": codes_json(entries)} if entries else {}
@@ -114,7 +114,7 @@ def _print(entries: list[Check], report: LogReport | None, output: str) -> int:
         )
         return exit_codes.FINDINGS
     if report.lines > 1:
-        different = len(shown(report))
+        different = len(report.shown)
         console.note(f"{report.recognised} of {counted(report.lines, 'line')} recognised, {different} different")
     return 0
 

@@ -7,10 +7,11 @@ not it is known; for a frame of a stack (the last resort) the error above it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from brokernat.doctor.explain.failing_code import FailingCode, failing_code
 from brokernat.doctor.explain.known_lines import (
     Cause,
     KnownLine,
@@ -21,7 +22,6 @@ from brokernat.doctor.explain.known_lines import (
 )
 from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.matching import LineMatch
-from brokernat.doctor.explain.surroundings import BROKER, failing_code
 
 _BROKER: Final = "Kafka broker"
 _BELOW: Final = "The line below it contains the reason: {}."
@@ -35,7 +35,7 @@ class ExplainedLine:
     `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
     `earlier` has both for the events before; `mixed`: they differ, so the exception is not the reason of all lines.
     `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
-    not count then. `code` is the sentence that names the code that failed; `of_broker`: it failed in a broker.
+    not count then. `failing` is the code that failed.
     `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
     """
 
@@ -50,8 +50,7 @@ class ExplainedLine:
     earlier: tuple[str, str] | None = None
     mixed: bool = False
     settled: str = ""
-    code: str = ""
-    of_broker: bool = False
+    failing: FailingCode = field(default_factory=FailingCode)
     failures: Counter[Cause] = field(default_factory=Counter)
 
     def find_cause(self, text: str) -> bool:
@@ -109,8 +108,9 @@ class ExplainedLine:
 
     def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
         """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""
-        self.code = failing_code(exception, below)
-        self.of_broker = BROKER in self.code or any(each.match.known.client == _BROKER for each in beside)
+        found = failing_code(exception, below)
+        of_broker = found.of_broker or any(each.match.known.client == _BROKER for each in beside)
+        self.failing = replace(found, of_broker=of_broker)
 
     @property
     def means(self) -> str:
@@ -120,14 +120,14 @@ class ExplainedLine:
         if cause := self.decided:
             return cause.means.format(system=self._system)
         if reason := self.reason:
-            means = self.match.means_itself
-            return " ".join(filter(None, (means, reason.means, self.code or failing_code(self.cause, self.frames))))
+            code = self.failing if self.failing.sentences else failing_code(self.cause, self.frames)
+            return " ".join(filter(None, (self.match.means_itself, reason.means, code.sentences)))
         if self.refers_to:
             return f"{self.match.means_itself} {_BELOW.format(self.refers_to)}".strip()
-        if self.code and self.match.known.by_error:
+        if self.failing.sentences and self.match.known.by_error:
             # Where a frame shows the code, the general reasons say nothing more.
-            return self.code if self.of_broker else f"{self.code} No broker reported this."
-        return f"{self.match.means} {self.code}" if self.code else self.match.means
+            return self.failing.sentences + ("" if self.failing.of_broker else " No broker reported this.")
+        return f"{self.match.means} {self.failing.sentences}".strip()
 
     @property
     def do(self) -> str:
@@ -188,6 +188,42 @@ def refer_to_own_kinds(explained: Iterable[ExplainedLine]) -> None:
             if own and other.shows_cause_of(each):
                 each.cause, each.explained_by = "", known.title
                 break
+
+
+def without_told(explained: Sequence[ExplainedLine]) -> list[ExplainedLine]:
+    """Without the lines whose whole reason is another line, or the exception that is shown with another one."""
+    return [each for each in explained if not _is_told(each, [other for other in explained if other is not each])]
+
+
+def _is_told(explained: ExplainedLine, others: Sequence[ExplainedLine]) -> bool:
+    known, special = explained.match.known, bool(explained.match.explanation.conditions)
+    wrapper = known.tells is Tells.WRAPPER
+    if explained.settled:
+        return (wrapper or known.reason_is_elsewhere or known.by_error) and not known.remains
+    if explained.refers_to:
+        return not (explained.codes or special or known.remains)
+    if any(_names(each, explained) or (wrapper and _says_more(each, explained)) for each in others):
+        return True
+    if not wrapper or known.remains:
+        return False
+    if explained.cause:
+        return any(each.shows_cause_of(explained) and not only_places(each) for each in others)
+    # What every program prints says nothing beside a line of a program with Kafka.
+    return known.borrowed and any(not each.match.known.borrowed for each in others)
+
+
+def _names(explained: ExplainedLine, exception: ExplainedLine) -> bool:
+    """Whether the line shows an exception as its reason, with the code that failed, each time it occurs."""
+    plain = only_places(exception) or (exception.match.known.by_error and exception.match.known.names_code)
+    shows = explained.reason is not None and exception.shows_cause_of(explained)
+    return plain and shows and explained.count >= exception.count
+
+
+def _says_more(explained: ExplainedLine, other: ExplainedLine) -> bool:
+    """Whether both lines show the same exception, and this one says more of it."""
+    special, other_special = (bool(each.match.explanation.conditions) for each in (explained, other))
+    same = bool(explained.cause) and explained.cause == other.cause
+    return same and not other_special and (special or (only_places(other) and not only_places(explained)))
 
 
 def _is_guess(explained: ExplainedLine, has_reason: bool) -> bool:

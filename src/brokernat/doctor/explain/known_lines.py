@@ -232,6 +232,12 @@ def host_hints() -> tuple[HostHint, ...]:
 
 
 @cache
+def table(name: str) -> dict[str, Any]:
+    """A TOML file of this package."""
+    return tomllib.loads((files(__package__) / name).read_text("utf-8"))
+
+
+@cache
 def tables(folder: str) -> dict[str, dict[str, Any]]:
     """The TOML files in a folder of this package by name, sorted."""
     found = [file for file in (files(__package__) / folder).iterdir() if file.name.endswith(".toml")]

@@ -18,7 +18,13 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
-from brokernat.doctor.explain.explained import ExplainedLine, only_places, refer_to_own_kinds, without_repeated
+from brokernat.doctor.explain.explained import (
+    ExplainedLine,
+    only_places,
+    refer_to_own_kinds,
+    without_repeated,
+    without_told,
+)
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
 from brokernat.doctor.explain.log_text import (
     timestamp,
@@ -78,6 +84,11 @@ class LogReport:
     recognised: int
     explained: tuple[ExplainedLine, ...]
     unknown: tuple[UnknownLine, ...] = ()
+
+    @property
+    def shown(self) -> list[ExplainedLine]:
+        """The explained lines without those that others tell."""
+        return without_told(self.explained)
 
 
 def explain_log(lines: Iterable[str]) -> LogReport:
@@ -238,7 +249,7 @@ class _Reader:
             self._take(steps(self._above))
         lines = [*self._above]
         for explained in told:
-            if explained.match.known.names_code and not explained.code:
+            if explained.match.known.names_code and not explained.failing.sentences:
                 # A terminal or a mail may have broken the line of the exception.
                 below = next((lines[at:] for at, line in enumerate(lines, 1) if explained.line in line), [])
                 explained.find_code(explained.line, below, told)
@@ -338,7 +349,7 @@ class _Reader:
         if it.match.known.awaits_cause and not any(each is explained for each in self._wrappers):
             explained.begin_event()
             self._wrappers.append(explained)
-        if it.match.known.names_code and not explained.code:
+        if it.match.known.names_code and not explained.failing.sentences:
             explained.find_code(it.text, it.below, self._event)
         explained.count += 1
         explained.find_cause(it.text)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from brokernat.doctor.checks import Check, catalogue
-from brokernat.doctor.explain.explained import ExplainedLine, only_places
-from brokernat.doctor.explain.known_lines import Tells
+from brokernat.doctor.explain.explained import ExplainedLine
 from brokernat.doctor.explain.log import LogReport
 from brokernat.doctor.explain.near_miss import UnknownLine
 from brokernat.doctor.explain.peers import UNNAMED
@@ -48,57 +47,9 @@ def log_text(report: LogReport, width: int) -> str:
     Lines that differ only in the endpoint have one block. A line that only says that something failed has none if the
     fault below it is the reason, unless something remains to be done.
     """
-    blocks = [_explained(each, width) for each in _by_explanation(shown(report))]
+    blocks = [_explained(each, width) for each in _by_explanation(report.shown)]
     commands = dict.fromkeys(f"  {each.run}" for each in report.explained if each.run)
     return _blocks([*blocks, ("run next", *commands)] if commands else blocks)
-
-
-def shown(report: LogReport) -> list[ExplainedLine]:
-    """The lines that the text shows."""
-    return [each for each in report.explained if not (_is_settled(each) or _is_repeated(each, report.explained))]
-
-
-def _is_settled(explained: ExplainedLine) -> bool:
-    known = explained.match.known
-    refers = known.tells is Tells.WRAPPER or known.reason_is_elsewhere or known.by_error
-    return bool(explained.settled) and refers and not known.remains
-
-
-def _is_repeated(explained: ExplainedLine, beside: Iterable[ExplainedLine]) -> bool:
-    """Whether the line only refers to an exception that has a block of its own, by a kind that says more."""
-    known = explained.match.known
-    refers = known.reason_is_elsewhere or only_places(explained)
-    if known.tells is Tells.WRAPPER and explained.refers_to:
-        return not (known.remains or explained.codes or explained.match.explanation.conditions)
-    others = [each for each in beside if each is not explained]
-    if known.by_error and known.names_code and any(_has_its_code(each, explained) for each in others):
-        return True
-    if known.tells is Tells.WRAPPER and any(_has_same_reason(each, explained) for each in others):
-        return True
-    if known.tells is not Tells.WRAPPER or not refers or known.remains or explained.match.explanation.conditions:
-        return False
-    if explained.cause:
-        return any(each.shows_cause_of(explained) and not only_places(each) for each in others)
-    # What every program prints says nothing beside a line of a program with Kafka.
-    return known.borrowed and known.fallback and any(not each.match.known.borrowed for each in others)
-
-
-def _has_its_code(explained: ExplainedLine, exception: ExplainedLine) -> bool:
-    """Whether the line names an exception as its reason, with the code that failed, each time it occurs."""
-    named = explained.reason is not None and exception.shows_cause_of(explained)
-    return named and not only_places(explained) and explained.count >= exception.count
-
-
-def _has_same_reason(explained: ExplainedLine, other: ExplainedLine) -> bool:
-    """Whether the other line only refers to the reason of this one, or is it, and says less."""
-    if explained.reason is None:
-        return False
-    if not other.cause:
-        return only_places(other) and other.shows_cause_of(explained)
-    special, other_special = (bool(each.match.explanation.conditions) for each in (explained, other))
-    if explained.cause != other.cause or other.reason is None or other_special:
-        return False
-    return special or (only_places(other) and not only_places(explained))
 
 
 def unknown_text(report: LogReport, width: int) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from collections.abc import Iterable
 from typing import Final
 
 from brokernat.doctor.explain.known_errors import names_kafkas_error
+from brokernat.doctor.explain.known_lines import table
 from brokernat.doctor.explain.matching import LineMatch, is_calm, match_line
 from brokernat.text import printable
 
@@ -38,107 +38,30 @@ _ERROR = re.compile(
     r"panic: .*|SIG(?:SEGV|ABRT|BUS)\b.*|called `(?:Option|Result)::\w+\(\)`.*|"
     r"\{{1,2}:?(?:badmatch|function_clause|case_clause|badarg|noproc|undef)\b.*"
 )
-_LONGEST, _LONGEST_ERROR = 300, 2000
-_CODE = re.compile(
-    r"\bat (?:app//|[\w.@-]{1,60}/{1,2})?(?P<class>(?:[\w$-]{1,80}\.){1,15}[\w$]{1,200})\.(?P<method>[\w$<>]{1,100})"
-    r"\((?P<file>[^)\s]{0,100})"
-)
-# A place in a file, as Go, Node.js and Ruby print it, and the library that has it.
-_FILE = re.compile(r"(?P<path>/[\w./@+-]{1,250}\.(?:go|[cm]?js|ts|rb)):(?P<line>\d{1,7})\b")
-_OF_LANGUAGE = re.compile(
-    # The packages of Go itself have no host in their path.
-    r"(?:/go/(?:[\w.-]{1,40}/)?|/libexec/)src/(?![\w-]{1,40}\.)|/lib/ruby/\d|/node_modules/(?:tslib|core-js|regenerator-runtime)/"
-)
-_PACKAGE = re.compile(
-    r"/pkg/mod/(?P<go>[\w.!/-]{1,120}?)@|/vendor/(?P<vendor>[\w.-]+/[\w.-]+/[\w.-]+)/|"
-    r"/src/(?P<src>github\.com/(?:IBM|Shopify|bsm|segmentio|twmb|confluentinc|linkedin|optiopay)/[\w.-]+|gopkg\.in/[\w.-]+/[\w.-]+)/|"
-    r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
-)
-_OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groovy|clojure)\.")
-# The libraries around Kafka; everything else is code of the program or of a plug-in.
-_LIBRARY = re.compile(
-    r"(?:(?P<spring>org\.springframework\.kafka)|(?P<boot>org\.springframework)|(?P<streams>org\.apache\.kafka\.streams)|"
-    r"(?P<connect>org\.apache\.kafka\.connect)|"
-    r"(?P<broker>kafka\.(?:server|network|log|cluster|controller|coordinator|raft|zk|zookeeper)|"
-    r"org\.apache\.kafka\.(?:server|storage|controller|raft|image|metadata|coordinator))|(?P<kafka>org\.apache\.kafka|kafka)|(?P<confluent>io\.confluent)|"
-    r"(?P<spark>org\.apache\.spark)|(?P<flink>org\.apache\.flink)|(?P<debezium>io\.debezium)|"
-    r"(?P<other>io\.(?:netty|quarkus|smallrye|vertx|micronaut|strimzi|micrometer)|reactor|akka|org\.(?:apache|eclipse|jboss|rocksdb)|"
-    r"com\.(?:fasterxml|google)))\."
-)
-BROKER: Final = "the broker itself"
-"""How `failing_code` names a broker's own code."""
-
-_NAMES = {
-    "spring": "spring-kafka",
-    "boot": "Spring",
-    "streams": "Kafka Streams",
-    "connect": "Kafka Connect",
-    "broker": BROKER,
-    "kafka": "Kafka itself",
-    "confluent": "Confluent's libraries",
-    "spark": "Spark",
-    "flink": "Flink",
-    "debezium": "Debezium",
-    "other": "a library",
-}
-# Scala's and Java's names of a function within a method.
-_FUNCTION = re.compile(r"(?:\$\$anonfun|\$anonfun|lambda)\$(?P<name>[A-Za-z]\w{0,80})\$")
-_VALUE = re.compile(
-    r"IndexOutOfBoundsException: (?:Index )?(?P<index>-?\d{1,9})\b|because (?P<null>.{1,160}?) is null|"
-    r'NumberFormatException: For input string: (?P<number>"[^"]{0,80}")'
-)
+_LONGEST = 300
+LONGEST_ERROR: Final = 2000
 # A line that begins so is itself the cause of the line above.
-_CAUSED = "Caused by: "
-_KAFKA = re.compile(
-    r"(?i:kafka|\bapiversions?request\b|brokernat|sarama|franz|schema.?registry|ksql|debezium|rdkafka|msk.?iam|amazon\.msk)|\bo\.(?:a|s)\.k\.|"
-    r"\bo\.s\.c\.s\.b\.k\.|clientId=|"
-    r"\bio\.confluent\.|(?:WARN|INFO|ERROR) NetworkClient|bootstrap[._]servers|[Bb]ootstrap (?:broker|server)|"
-    r"\(ConsumerGroup\)|\bat ConsumerGroup\.|\bHighLevelProducer\b|"
-    r":[1-4]?9092\b|\b[kK]affe\b|\bbrod_|\bnode_modules/prozess/|"
-    r"[ :\"'](?:/[\w-]{1,40})?/(?:brokers/(?:ids|topics|seqid)|config/(?:topics|brokers|changes)|controller_epoch|"
-    r"admin/(?:delete_topics|preferred_replica_election|reassign_partitions)|isr_change_notification|"
-    r"latest_producer_id_block|log_dir_event_notification)\b"
-)
-# Programs that mostly read or write Kafka. They have other sources, too, so they count in short inputs alone.
-_STREAMING = re.compile(
-    r"(?i:\borg[./]apache[./](?:spark[./](?:sql[./](?!hive|jdbc)|streaming|internal[./]Logging)|flink|storm|beam|nifi|"
-    r"samza|seatunnel|camel|druid|pinot|inlong|streampark)|"
-    r"\bpyflink\b|\bcalling o\d+\.(?:load|start|save|awaitTermination)\b|spark[ -]?streaming|structured streaming|"
-    r"\bflink\b|\bseatunnel\b|\bchunjun\b|\bflinkx\b|\bdinky\b|risingwave|materialize|strimzi|karafka|racecar|"
-    r"waterdrop|\blogstash\b|\bfluentd?\b|kafka|debezium|binlogclient|io\.prometheus\.jmx|jmx_exporter|"
-    r"cruise.?control|\bconfluent\b|\bredpanda\b|alpakka|spring\.cloud\.stream|\bksqldb?\b)|"
-    r"\bStreamThread\b|\bConsumeClaim\b|Listener fetch loop error|JMX scrape failed|"
-    r"\bWorkerS(?:ink|ource)Task\b|\bDStream\b|"
-    r"\bKStream\b|\bKTable\b|"
-    # CMAK names the jar of each frame so.
-    r"\[org\.apache\.zookeeper\.zookeeper-[\d.]+\.jar:|"
-    # Threads of brokers, of clients and of the JMX exporter.
-    r"\b(?:Replica(?:Fetcher|Alter\w+)|log-cleaner|ExpirationReaper|controller-event)-?[Tt]hread|"
-    r"\"(?:Keep-Alive-Timer|data-plane-[\w-]+|RMI TCP Connection[^\"]*)\""
-)
-# Stores of tables on the same platforms.
-_OF_TABLES = re.compile(r"(?i:hudi|hoodie|iceberg|paimon|\bdelta[./])")
+CAUSED: Final = "Caused by: "
 # ZooKeeper in the layout of Kafka's own loggers.
 _ZOOKEEPER = re.compile(r"\(org\.apache\.zookeeper\.[\w.$]+\)")
-_OTHERS = re.compile(
-    r"(?i:https?[:.]|httpclient|urllib|requests[./]|httpx|aiohttp|urlopen|webclient|resttemplate|feign|okhttp|retrofit|"
-    r"jdbc|postgres|psycopg|mysql|mariadb|oracle|hikari|mongo|redis|jedis|lettuce|elastic|opensearch|cassandra|hadoop|"
-    r"hdfs|hive|hbase|rpcretrying|ipc\.client|usergroupinformation|impala|tsocket|sssd|nsupdate|catalina|spnegoauth|solr|pulsar|zookeeper|clientcnxn|o\.a\.z\.|curator|rabbit|amqp|activemq|ldap|javax\.naming|smtp|mail|ftp|ssh|s3a?:|"
-    r"amazonaws|aws|boto|azure|google|grpc|netty|eureka|consul|vault|keycloak|jenkins|maven|gradle|execute goal|"
-    r"could not get|docker|kubernetes|kubelet|nginx|tomcat|jetty|pip|npm|github)"
-)
-# The names of servers of other programs, as containers and machines have them.
-_OTHER_SERVER = re.compile(
-    r"(?i)(?:[\w-]{1,40}[-_.])?(?:job-?manager|task-?manager|name-?node|data-?node|resource-?manager|node-?manager|"
-    r"journal-?node|region-?server|hmaster|meta-?store|spark-?master|nacos|minio|memcached?|clickhouse|influxdb|"
-    r"prometheus|grafana|kibana|logstash|graphite|statsd|etcd|neo4j|couchdb|couchbase|sqlserver|mssql|db2)"
-    r"(?:[-_.\d][\w.-]{0,200})?"
-)
 # A URL does not show which program wrote the line, unless it is a server of Kafka's family.
 _WEB_ADDRESS = re.compile(r"https?://(?!\S*(?:registry|ksql|connect))\S+")
 # Nor does the name of a machine in a cloud.
 _HOST_IN_CLOUD = re.compile(
     r"\b[\w.-]+\.(?:amazonaws\.com(?:\.cn)?|azure\.com|windows\.net|googleusercontent\.com|internal)\b"
+)
+
+
+def _any_of(program: str) -> re.Pattern[str]:
+    """A pattern for what shows a program of `programs.toml`."""
+    patterns = table("programs.toml")[program]
+    any_case = f"(?i:{'|'.join(patterns['any_case'])})"
+    return re.compile("|".join((any_case, *patterns.get("as_written", ()))))
+
+
+_KAFKA, _STREAMING, _OF_TABLES, _OTHERS = map(_any_of, ("kafka", "streaming", "of_tables", "others"))
+_OTHER_SERVER = re.compile(
+    rf"(?:[\w-]{{1,40}}[-_.])?(?:{_any_of('other_servers').pattern})(?:[-_.\d][\w.-]{{0,200}})?", re.IGNORECASE
 )
 
 
@@ -161,9 +84,9 @@ def exception_of(line: str) -> str:
 def exception_within(line: str, end: int) -> str:
     """The exception that a message contains behind its own text, which ends at `end`; empty if there is none."""
     match = _WITHIN.match(line)
-    if match and match.start(1) > len(_CAUSED):
+    if match and match.start(1) > len(CAUSED):
         return match[1][:_LONGEST]
-    match = _BEHIND.match(line[end : end + _LONGEST_ERROR])
+    match = _BEHIND.match(line[end : end + LONGEST_ERROR])
     return shortened(match[1]) if match else ""
 
 
@@ -173,60 +96,8 @@ def error_above(lines: Iterable[str], line: str) -> str:
     for text in lines:
         if text.strip() == line:
             break
-        found = _ERROR.search(text, 0, _LONGEST_ERROR) or found
+        found = _ERROR.search(text, 0, LONGEST_ERROR) or found
     return shortened(found[0]).strip() if found else ""
-
-
-def failing_code(exception: str, below: Iterable[str]) -> str:
-    """The code that failed, as a sentence: the first frame that is not the language's own; empty if there is none."""
-    first = own = None
-    for line in takewhile(lambda each: not each.lstrip().startswith(_CAUSED), below):
-        file = _FILE.search(line, 0, _LONGEST_ERROR) if first is None else None
-        if file:
-            if _OF_LANGUAGE.search(file["path"]):
-                continue
-            return printable(_file_sentence(file))
-        frame = _CODE.search(line, 0, _LONGEST_ERROR)
-        if frame is None or _OF_JAVA.match(frame["class"]):
-            continue
-        first = first or frame
-        if not _LIBRARY.match(frame["class"]):
-            own = frame
-            break
-    value = _VALUE.search(exception, 0, _LONGEST_ERROR)
-    sentences = [_value_sentence(value)] if value else []
-    return printable(" ".join([*sentences, *(_frame_sentences(first, own) if first else ())]))
-
-
-def _file_sentence(file: re.Match[str]) -> str:
-    package = _PACKAGE.search(file["path"])
-    of = f"the library `{package[package.lastindex or 0]}`" if package else "the program itself"
-    return f"The first frame is {file['path'].rpartition('/')[2]}:{file['line']}, code of {of}."
-
-
-def _frame_sentences(first: re.Match[str], own: re.Match[str] | None) -> Iterator[str]:
-    """`own` is the first frame that is no library's."""
-    library = _LIBRARY.match(first["class"])
-    of = _NAMES[library.lastgroup or "other"] if library else "the program or plug-in itself"
-    yield f"The exception comes from {_place_of(first)}, code of {of}."
-    if "erialize" in first["method"]:
-        sent = "sent" if first["method"].startswith("serial") else "read"
-        yield f"The record was not {sent}; its key or value may be null or of another form."
-    if library and own:
-        yield f"The first frame of the program's own code is {_place_of(own)}."
-
-
-def _place_of(frame: re.Match[str]) -> str:
-    name = frame["class"].rpartition(".")[2].partition("$$")[0].rstrip("$")
-    within = _FUNCTION.search(frame["class"]) or _FUNCTION.search(frame["method"])
-    called = f"`{name}.{within['name'] if within else frame['method']}`"
-    return f"{called} ({frame['file']})" if ":" in frame["file"] else called
-
-
-def _value_sentence(value: re.Match[str]) -> str:
-    if value["index"]:
-        return f"The list or array has no element with the index {value['index']}: it is shorter than the code expects."
-    return f"{value['null']} is null there." if value["null"] else f"{value['number']} is not a number."
 
 
 def shortened(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from brokernat.doctor.explain.log import MOST, explain_log
 from brokernat.doctor.explain.log_text import LONGEST, pieces
-from brokernat.doctor.explain.report import log_text, shown
+from brokernat.doctor.explain.report import log_text
 
 DEAD = "{} WARN Connection to node {} (/10.0.{}.{}:9092) could not be established. Node may not be available.\n"
 LATE = "org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: listTopics\n"
@@ -216,7 +216,7 @@ _APPEND = (
     ],
 )
 def test_a_line_that_refers_to_an_exception_is_explained_with_that_exception(lines: list[str], text: str) -> None:
-    explained = shown(explain_log(f"{line}\n" for line in lines))[-1]
+    explained = explain_log(f"{line}\n" for line in lines).shown[-1]
     assert explained.cause
     assert text in explained.means
     assert "does not contain" not in explained.means
@@ -225,13 +225,14 @@ def test_a_line_that_refers_to_an_exception_is_explained_with_that_exception(lin
 
 def test_of_two_lines_with_one_reason_the_special_one_is_shown() -> None:
     sink = "org.apache.kafka.connect.errors.ConnectException: Exiting WorkerSinkTask due to unrecoverable exception."
-    (explained,) = shown(explain_log(f"{line}\n" for line in (_KILLED, sink, "Caused by: com.acme.AcmeException: no")))
+    log = (_KILLED, sink, "Caused by: com.acme.AcmeException: no")
+    (explained,) = explain_log(f"{line}\n" for line in log).shown
     assert (explained.line, explained.cause) == (sink, "com.acme.AcmeException: no")
 
 
 def test_a_wrapper_whose_exception_has_a_kind_of_its_own_refers_to_that_line() -> None:
     tolerance = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler"
-    first, second = shown(explain_log(f"{line}\n" for line in (_KILLED, tolerance, _FRAME)))
+    first, second = explain_log(f"{line}\n" for line in (_KILLED, tolerance, _FRAME)).shown
     assert (first.match.known.key, second.match.known.key) == ("connect-task", "connect-tolerance")
     assert second.match.known.title in first.means
     assert "not one that is known" not in first.means
@@ -239,12 +240,12 @@ def test_a_wrapper_whose_exception_has_a_kind_of_its_own_refers_to_that_line() -
 
 def test_an_exception_by_its_class_has_no_block_beside_the_line_that_names_its_code() -> None:
     lines = (_KILLED, "java.lang.NullPointerException", _FRAME)
-    (explained,) = shown(explain_log(f"{line}\n" for line in lines))
+    (explained,) = explain_log(f"{line}\n" for line in lines).shown
     assert explained.match.known.key == "connect-task"
     assert "`Sink.put`" in explained.means
     # It occurs once more, so the line names only one of the two.
     twice = (*lines, "[2026-11-20 10:11:14,000] ERROR kafka: java.lang.NullPointerException", _FRAME)
-    assert "jvm-exception" in [each.match.known.key for each in shown(explain_log(f"{line}\n" for line in twice))]
+    assert "jvm-exception" in [each.match.known.key for each in explain_log(f"{line}\n" for line in twice).shown]
 
 
 def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
@@ -255,7 +256,7 @@ def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
         ([first, no, second, other], False),
         ([first, second, no], False),
     ):
-        (explained,) = shown(explain_log(log))
+        (explained,) = explain_log(log).shown
         assert (explained.count, explained.reason is not None) == (2, same)
 
 
@@ -265,12 +266,12 @@ def test_a_wrapper_of_several_events_that_are_explained_is_not_shown() -> None:
         "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7\n"
     )
     log = [f"{_KILLED}\n", tolerance, reason] * 2
-    assert [each.match.known.tells.name for each in shown(explain_log(log))] == ["FAULT", "WRAPPER"]
+    assert [each.match.known.tells.name for each in explain_log(log).shown] == ["FAULT", "WRAPPER"]
 
 
 def test_a_line_that_refers_to_an_explained_exception_names_its_kind() -> None:
     below = "Caused by: org.apache.kafka.streams.errors.LockException: task directory [/tmp/0_1] is locked"
-    explained, lock = shown(explain_log(f"{line}\n" for line in (_REBALANCE, below)))
+    explained, lock = explain_log(f"{line}\n" for line in (_REBALANCE, below)).shown
     assert explained.means.endswith(f"The line below it contains the reason: {lock.match.known.title}.")
     assert explained.do.startswith("do what the explanation of that line says; restart")
 
@@ -282,7 +283,7 @@ def test_how_the_registry_failed_explains_the_stack_above_it() -> None:
         "Caused by: org.apache.kafka.common.errors.SerializationException: Error deserializing Avro message for id 7",
         "Caused by: java.net.ConnectException: Connection refused (Connection refused)",
     )
-    explained, *others = shown(explain_log(f"{line}\n" for line in stack))
+    explained, *others = explain_log(f"{line}\n" for line in stack).shown
     assert "connection to Schema Registry was refused" in explained.means
     assert all(each.settled for each in others)
 
@@ -487,7 +488,7 @@ STREAMS = (
     ],
 )
 def test_a_line_that_only_refers_to_an_explained_one_has_no_block(log: list[str], shown_key: str) -> None:
-    assert [each.match.known.key for each in shown(explain_log(log))] == [shown_key]
+    assert [each.match.known.key for each in explain_log(log).shown] == [shown_key]
 
 
 def test_a_wrapper_with_a_cause_of_its_own_keeps_its_block() -> None:
@@ -495,7 +496,7 @@ def test_a_wrapper_with_a_cause_of_its_own_keeps_its_block() -> None:
         "ERROR stream-client [x] Encountered the following exception during processing and stops\n",
         "java.lang.IllegalStateException: no\n",
     ]
-    assert [each.cause for each in shown(explain_log(log))] == ["java.lang.IllegalStateException: no"]
+    assert [each.cause for each in explain_log(log).shown] == ["java.lang.IllegalStateException: no"]
 
 
 def test_only_a_sink_has_a_dead_letter_queue() -> None:
