@@ -217,7 +217,7 @@ class _Reader:
         if self._number <= LINES:
             self._take_what_a_short_input_means()
         for told in self._explained.values():
-            if told.match.known.calm and told.match.known.fallback and not told.cause:
+            if told.match.known.calm and told.match.known.fallback:
                 told.cause = error_above(self._above, told.line)
             self._refer_to_its_cause(told)
         explained = sorted(self._explained.values(), key=lambda each: (each.match.known.tells, -each.count))
@@ -403,8 +403,7 @@ class _Reader:
     def _settle_above(self, decided: ExplainedLine) -> None:
         """How a connection failed is the reason of all lines above in the stack that only refer to it."""
         for each in self._stack:
-            refers = each.match.known.awaits_cause and each.match.explanation.explain
-            if each is not decided and refers and each.count == 1:
+            if each is not decided and each.match.explanation.explain and each.count == 1:
                 each.settled = decided.match.known.title
 
     def _correct(self, it: _Occurrence) -> None:
@@ -422,17 +421,13 @@ class _Reader:
 
 
 def _matched(line: str) -> tuple[str, LineMatch | None]:
-    """The line and its match: as it is, without Markdown's marks in its middle, or without escapes of its quotes."""
-    matches = ((plain, match) for plain in _readings(line) if (match := match_line(plain)))
-    return next(matches, (line, None))
-
-
-def _readings(line: str) -> Iterator[str]:
-    yield line
-    if "`" in line or "*" in line or " _" in line:
-        yield without_emphasis(line)
-    if '\\"' in line:
-        yield line.replace('\\"', '"')
+    """The line and its match: as it is, or without Markdown's marks in its middle."""
+    match = match_line(line)
+    if match is None and ("`" in line or "*" in line or " _" in line):
+        plain = without_emphasis(line)
+        if match := match_line(plain):
+            return plain, match
+    return line, match
 
 
 def _told_below(it: _Occurrence) -> bool:

@@ -30,7 +30,6 @@ _BEGINNING = 32
 _CALM = re.compile(r"\b(?:INFO|DEBUG|TRACE)\b")
 _HEAD = 100
 _OURS, _US = "[brokernat] ", "brokernat"
-_BROKER = "Kafka broker"
 # Loggers that write JSON may have the level at the end.
 _CALM_JSON = re.compile(r'"(?:level|level_name|levelname|severity|log\.level)": ?"(?i:info|debug|trace)"')
 # The checks for endpoints without a rule.
@@ -160,7 +159,7 @@ def match_line(line: str, *, alone: bool = False) -> LineMatch | None:
         return kind or (None if is_calm(line) or is_frame(line) else _kind_of(line, fallback=True, alone=alone))
     known, match = error
     fault = known.tells is Tells.FAULT
-    if kind and fault and kind.known.client == _BROKER and kind.explanation.explain:
+    if kind and fault and kind.explanation.explain:
         # The line itself has the exception that it refers to.
         return LineMatch(replace(known, borrowed=False), peer_of(match, known.role), match.end())
     if kind and not kind.calm and (known.borrowed or not fault):
