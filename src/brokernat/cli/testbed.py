@@ -170,13 +170,11 @@ def down(names: tuple[str, ...], output: str) -> None:
 
 
 def _show(summary: Summary) -> None:
-    from brokernat.testbed.netns import PREFIX
-
     console.data(
         f"{summary.name}, {'until `brokernat testbed down`' if summary.detached else f'of process {summary.owner}'}"
     )
-    if summary.kind == "netns":
-        console.data(f"run clients with  ip netns exec {PREFIX}{summary.name}-client")
+    if namespace := _client_namespace(summary):
+        console.data(f"run clients with  ip netns exec {namespace}")
     for name, cluster in summary.clusters.items():
         console.data(f"  {name}  Kafka {cluster.version}, {cluster.protocol}")
         for node, advertised in cluster.advertised.items():
@@ -187,4 +185,10 @@ def _show(summary: Summary) -> None:
 def _as_json(summary: Summary) -> dict[str, object]:
     from dataclasses import asdict
 
-    return asdict(summary)
+    return asdict(summary) | {"client_namespace": _client_namespace(summary)}
+
+
+def _client_namespace(summary: Summary) -> str | None:
+    from brokernat.testbed.netns import PREFIX
+
+    return f"{PREFIX}{summary.name}-client" if summary.kind == "netns" else None

@@ -14,11 +14,16 @@ from brokernat.errors import ConfigError, Finding
 from brokernat.render.gateways import CAN, CANNOT, client_lines, forwards
 from brokernat.render.header import Header, Subject
 
+_OWN = (
+    "Listen at an address of another host: the reachable endpoints of the map must be this host's own addresses, or "
+    "127.0.0.1 for programs on this host."
+)
 _SSH = Header(
     title="Kafka through an SSH host: one port of this host for each broker",
     can=CAN,
     cannot=(
         *CANNOT,
+        _OWN,
         "Reconnect: `brokernat tunnel --ssh` does.",
     ),
     check=("ssh -G DESTINATION      with your own destination: what your configuration adds",),
@@ -29,6 +34,7 @@ _KUBECTL = Header(
     can=CAN,
     cannot=(
         *CANNOT,
+        _OWN,
         "Reconnect, for example after a pod is replaced: `brokernat tunnel --kubectl` does.",
     ),
     check=("kubectl get pods        the pods below must be there",),

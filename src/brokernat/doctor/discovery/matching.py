@@ -53,6 +53,8 @@ _SLOW = ("silent", "stalled")
 _SILENCE = {"refused": "refused", "timeout": "no answer", "unreachable": "no route"}
 _MORE_TIME = Remedy(("give more time: `--timeout SECONDS`",))
 _FEW = 3
+# A client finds all brokers through any of its bootstrap servers that answers.
+_SERVERS = 3
 _MIXED_LISTENERS = "BN502"
 _INCOMPLETE_SET = {"BN501", "BN503"}
 _DOWN = "BN507"
@@ -103,6 +105,12 @@ class Discovery:
     bootstrap_servers: tuple[str, ...] = ()
     one_source: bool = False
     undecided: bool = False
+
+    @property
+    def first_servers(self) -> tuple[str, ...]:
+        """The bootstrap servers for a new file: the given ones, and proven endpoints until there are three."""
+        known = dict.fromkeys((*self.bootstrap_servers, *(each.candidate for each in self.matched)))
+        return (*known,)[: max(_SERVERS, len(self.bootstrap_servers))]
 
     @property
     def answered(self) -> bool:
