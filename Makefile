@@ -14,7 +14,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # not agree on the list of tests; `SEED=...` draws others.
 PYTEST = PYTHONHASHSEED=$(SEED) $(BIN)/python -m pytest --hypothesis-seed=$(SEED)
 DOCS := build/docs-packages
-JOBS ?= 3
+# Four processes keep two cores busy, and each may have four brokers and a Spark: 2.5 GB.
+JOBS ?= $(shell awk '/^MemTotal/ {print ($$2 > 12000000 ? 4 : 3)}' /proc/meminfo)
 SOAK_SECONDS ?= 3600
 SEED ?= 0
 

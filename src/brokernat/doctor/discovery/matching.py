@@ -109,7 +109,8 @@ class Discovery:
     @property
     def first_servers(self) -> tuple[str, ...]:
         """The bootstrap servers for a new file: the given ones, and proven endpoints until there are three."""
-        known = dict.fromkeys((*self.bootstrap_servers, *(each.candidate for each in self.matched)))
+        proven = [each.candidate for each in self.matched] if self.whole else []
+        known = dict.fromkeys((*self.bootstrap_servers, *proven))
         return (*known,)[: max(_SERVERS, len(self.bootstrap_servers))]
 
     @property
