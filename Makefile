@@ -77,7 +77,8 @@ demo: setup ## the main job on this machine: real brokers, real Spark, no root
 class-data: setup ## what lets the tests' JVMs start in half the time
 	@$(BIN)/python -m tests.class_data
 
-test: class-data test-agent ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
+test: setup ## everything that needs no root: real brokers on loopback, real Spark; PYTEST_ARGS="FILE -k NAME" for less
+	@$(MAKE) -s -j2 class-data test-agent
 	$(PYTEST) -n $(JOBS) -m "not netns and not soak" $(PYTEST_ARGS)
 
 test-agent: setup ## the agent alone, by Maven
