@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from brokernat.doctor.explain.log import MOST, explain_log
+from brokernat.doctor.explain.explained_lines import MOST
+from brokernat.doctor.explain.log import explain_log
 from brokernat.doctor.explain.log_text import LONGEST, pieces
 from brokernat.doctor.explain.report import log_text
 
