@@ -34,8 +34,8 @@ class ExplainedLine:
     `cause` is the exception in or below a line that only says that something failed, unless it is explained itself;
     `frames` are the first lines below that exception. `explained_by` is the title of the kind that explains it.
     `earlier` has both for the events before; `mixed`: they differ, so the exception is not the reason of all lines.
-    `settled` is the title of the line below it in its stack, if that line contains the whole reason: other guesses do
-    not count then. `failing` is the code that failed.
+    `settled_by` is the title of the line below it in its stack, if that line contains the whole reason, and
+    `settled_times` for how many of its lines. `failing` is the code that failed.
     `failures` are the causes that the lines of this kind or their stacks show, with the number of lines.
     """
 
@@ -49,7 +49,8 @@ class ExplainedLine:
     explained_by: str = ""
     earlier: tuple[str, str] | None = None
     mixed: bool = False
-    settled: str = ""
+    settled_by: str = ""
+    settled_times: int = 0
     failing: FailingCode = field(default_factory=FailingCode)
     failures: Counter[Cause] = field(default_factory=Counter)
 
@@ -101,10 +102,21 @@ class ExplainedLine:
         """How the connections failed, if all lines show the same cause."""
         return next(iter(self.failures)) if [*self.failures.values()] == [self.count] else None
 
+    @property
+    def settled(self) -> str:
+        """The title of the line that contains the whole reason of all these lines: other guesses do not count then."""
+        return self.settled_by if self.settled_times == self.count else ""
+
+    def settle(self, title: str, times: int) -> None:
+        """Another line contains the whole reason of the last of these lines."""
+        before = self.count - times
+        if before <= self.settled_times and (not before or title == self.settled_by):
+            self.settled_by, self.settled_times = title, self.count
+
     def refer_to(self, known: KnownLine) -> None:
         """Another line contains the reason; a wrapper that found one itself has more to say."""
-        if self.match.explanation is self.match.known.explanations[-1]:
-            self.settled = self.settled or known.title
+        if self.match.explanation is self.match.known.explanations[-1] and not self.settled:
+            self.settle(known.title, self.count)
 
     def find_code(self, exception: str, below: Iterable[str], beside: Iterable[ExplainedLine]) -> None:
         """Find the code that failed in the stack below an exception; `beside` are the other lines of the same event."""

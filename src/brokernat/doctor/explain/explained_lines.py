@@ -13,7 +13,7 @@ from typing import Final
 
 from brokernat.doctor.explain.explained import ExplainedLine, refer_to_own_kinds, without_repeated
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
-from brokernat.doctor.explain.log_text import timestamp, wording_of
+from brokernat.doctor.explain.log_text import begins_record, timestamp, wording_of
 from brokernat.doctor.explain.matching import LineMatch
 from brokernat.doctor.explain.surroundings import exception_within, is_of_stack
 
@@ -72,11 +72,11 @@ class ExplainedLines:
 
     def begin_line(self, number: int, text: str) -> None:
         """A line with a time begins another event."""
+        if begins_record(text) and not is_of_stack(text):
+            self._wrappers.clear()
         if timestamp(text):
             self._event.clear()
             self._event_has_time = True
-            if not is_of_stack(text):
-                self._wrappers.clear()
         elif not self._event_has_time and number - self._counted > 1:
             self._event.clear()
 
@@ -106,7 +106,7 @@ class ExplainedLines:
         """How a connection failed is the reason of all lines above in the stack that only refer to it."""
         for each in self._stack:
             if each is not decided and each.match.explanation.explain and each.count == 1:
-                each.settled = decided.match.known.title
+                each.settle(decided.match.known.title, 1)
 
     def find_causes(self, text: str, exception: str, match: LineMatch | None, decided: list[ExplainedLine]) -> None:
         """The last exception below a line is its cause, unless it has a kind of its own."""
@@ -138,7 +138,8 @@ class ExplainedLines:
         last = self._last
         # The cause of an exception in one stack is the same report, though it is worded otherwise.
         of_stack = near and isinstance(last, tuple) and last[:-1] == same and it.text.startswith("Caused by")
-        if self._goes_on(it):
+        if reported := self._reported(it):
+            self._settle_by(reported, it.match.known)
             return
         key = last if of_stack else self._summed_up(it, same) or (*same, it.match.explanation.means)
         # The same error twice in one line, in a message and its stack, counts once.
@@ -160,11 +161,9 @@ class ExplainedLines:
         explained.count += 1
         explained.find_cause(it.text)
         explained.last_seen = it.when
-        explained.settled = ""
         self._row = self._row + 1 if near and last == kept else 1
         self._last = kept
-        if it.match.known.decides or it.match.known.tells is Tells.FAULT:
-            self._settle(explained, it.match.known)
+        self._settle_by(explained, it.match.known)
         self._stack.append(explained)
         self._event.append(explained)
 
@@ -175,11 +174,11 @@ class ExplainedLines:
         keys = (key for key in reversed(self._explained) if isinstance(key, tuple) and key[:-1] == same)
         return next(keys, None)
 
-    def _goes_on(self, it: Occurrence) -> bool:
-        """Whether this line reports in other words what a line of the same event has already reported."""
+    def _reported(self, it: Occurrence) -> ExplainedLine | None:
+        """The line of the same event that has already reported this in other words."""
         if it.number - self._counted > FRAMES or timestamp(it.text):
-            return False
-        return any(self._repeats(it, each) for each in self._event)
+            return None
+        return next((each for each in self._event if self._repeats(it, each)), None)
 
     def _repeats(self, it: Occurrence, first: ExplainedLine) -> bool:
         match, said = it.match, first.match
@@ -190,21 +189,22 @@ class ExplainedLines:
         # Only the first line of an event has a time; without times, lines may be events of their own.
         return (same or unnamed) and (self._event_has_time or match.explanation is said.explanation)
 
-    def _settle(self, explained: ExplainedLine, fault: KnownLine) -> None:
+    def _settle_by(self, explained: ExplainedLine, fault: KnownLine) -> None:
         """A fault is the reason of a line that only says that something failed; some wrappers have more to say."""
+        if not (fault.decides or fault.tells is Tells.FAULT):
+            return
         settles = (Tells.EFFECT, Tells.PLACE, Tells.WRAPPER) if fault.decides else (Tells.WRAPPER,)
         # Where lines have times, a record over several lines is one event.
         beside = [each for each in self._event if self._event_has_time and each.match.known.refers_beside]
         for lines in (self._stack, [each for each in beside if each not in self._stack]):
             for each in lines:
                 known = each.match.known
-                only_here = each.count == sum(other is each for other in lines)
                 plain = fault.decides or each.match.explanation is known.explanations[-1]
                 refers = known.refers_beside or (known.reason_is_elsewhere and known.tells >= Tells.EFFECT)
                 # An error by its name says less than the line of a client.
                 named = known.by_error and not fault.by_error and each in self._stack
-                if each is not explained and (known.tells in settles or refers or named) and plain and only_here:
-                    each.settled = fault.title
+                if each is not explained and (known.tells in settles or refers or named) and plain:
+                    each.settle(fault.title, sum(other is each for other in lines))
 
     def _correct(self, it: Occurrence) -> None:
         if self._last is None:

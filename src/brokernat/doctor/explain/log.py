@@ -1,8 +1,8 @@
 """Explains a whole log: one explained line for each distinct report.
 
 This module decides which lines count; `explained_lines` puts them together. Memory is bounded for any log: long lines
-are read in pieces, and there is a limit of explained lines. A log may hold any bytes; the output has no terminal control
-characters.
+are read in pieces, and there is a limit of explained lines. A log may hold any bytes; the output has no control
+characters of terminals.
 
 Some texts are borrowed: every program on the JVM may print `PKIX path building failed`. Such a line counts if the lines
 around it (first the rest of its stack, then the lines above) show Kafka before another program; if they show neither,

@@ -261,6 +261,29 @@ def test_an_exception_is_the_reason_only_if_all_events_have_it() -> None:
         assert (explained.count, explained.reason is not None) == (2, same)
 
 
+def test_lines_without_a_time_have_the_reason_of_their_own_stack_each_time() -> None:
+    refused = (
+        'refused: 10.0.0.{0}:9092 has no rule in the address map of client a; add "10.0.0.{0}:9092 = REACHABLE:9092"'
+    )
+    event = (
+        f"[main] WARN io.brokernat.agent - {refused}\n"
+        "[main] WARN org.apache.kafka.clients.NetworkClient - [Consumer clientId=a, groupId=b] "
+        "Error connecting to node 10.0.0.{0}:9092 (id: {0} rack: null)\n"
+        f"java.net.ConnectException: {refused}\n"
+        "\tat io.brokernat.agent.Dialler.refusal(Dialler.java:59)\n"
+    )
+    ended = (
+        "[main] ERROR org.apache.kafka.tools.consumer.ConsoleConsumer - Error processing message, terminating consumer "
+        "process: \norg.apache.kafka.common.errors.TimeoutException\n"
+    )
+    found = explain_log(io.StringIO("".join(event.format(node) for node in (2, 3, 2, 3)) + ended))
+    assert [each.match.known.key for each in found.shown] == [
+        "brokernat-refused",
+        "brokernat-refused",
+        "tool-console-end",
+    ]
+
+
 def test_a_wrapper_of_several_events_that_are_explained_is_not_shown() -> None:
     tolerance = "org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler\n"
     reason = (
