@@ -142,9 +142,9 @@ _NAMES = {
     **dict.fromkeys(SPARK_PROGRAMS, Kind.SPARK),
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
-_STATIC_HINT = (
-    "a statically linked program cannot load the map: use `brokernat proxy` or the NAT rules of "
-    "`brokernat render nftables`"
+_WITHOUT_HINT = (
+    "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, `brokernat tunnel "
+    "--proxy`) or the NAT rules of `brokernat render nftables`"
 )
 
 
@@ -212,7 +212,7 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _STATIC_HINT))
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _WITHOUT_HINT))
 
 
 @dataclass(frozen=True, slots=True)
