@@ -130,7 +130,7 @@ def _addresses(address_map: AddressMap) -> dict[str, str]:
     for rule, name, address in map(_parts, address_map.rules):
         if found.setdefault(name, address) != address:
             conflicts.append((rule, f"a hosts file has one address for a name, and {name} has {found[name]}"))
-    refuse(Means.HOSTS, conflicts)
+    refuse(address_map, Means.HOSTS, conflicts)
     return found
 
 

@@ -102,12 +102,8 @@ REFUSALS = {
     ),
 }
 
-_INSTEAD = {
-    Means.CLIENT: "write one `host:port` rule for each broker",
-    Means.GATEWAY: "write one `host:port` rule for each broker",
-    Means.HOSTS: "give the map to the clients themselves (`brokernat map export`), or use `iptables` or `nftables`",
-    Means.DNAT: "give the map to the clients themselves (`brokernat map export`), or, for names, use `hosts`",
-}
+_OTHER = {Means.HOSTS: (Means.DNAT, "`iptables` or `nftables`"), Means.DNAT: (Means.HOSTS, "`hosts`")}
+"""What may express a map instead, and its commands."""
 
 
 def require_expressible(address_map: AddressMap, means: Means) -> None:
@@ -117,11 +113,11 @@ def require_expressible(address_map: AddressMap, means: Means) -> None:
         NotExpressibleError: names all such rules with the reasons.
     """
     reasons = ((rule, _reason(rule, means)) for rule in address_map.rules)
-    refuse(means, [(rule, because) for rule, because in reasons if because is not None])
+    refuse(address_map, means, [(rule, because) for rule, because in reasons if because is not None])
 
 
-def refuse(means: Means, refused: Iterable[tuple[Rule, str]]) -> None:
-    """Refuse a map because of these rules, each with its reason; without a rule nothing happens.
+def refuse(address_map: AddressMap, means: Means, refused: Iterable[tuple[Rule, str]]) -> None:
+    """Refuse a map because of these of its rules, each with its reason; without a rule nothing happens.
 
     Raises:
         NotExpressibleError: there is at least one rule.
@@ -129,7 +125,15 @@ def refuse(means: Means, refused: Iterable[tuple[Rule, str]]) -> None:
     reasons = [f"  {rule}: {because}" for rule, because in refused]
     if reasons:
         message = "\n".join((f"{means.value} cannot express every rule of the address map:", *reasons))
-        raise NotExpressibleError(message, hint=_INSTEAD[means])
+        raise NotExpressibleError(message, hint=_instead(address_map, means))
+
+
+def _instead(address_map: AddressMap, means: Means) -> str:
+    if means not in _OTHER:
+        return "write one `host:port` rule for each broker"
+    other, commands = _OTHER[means]
+    able = all(_reason(rule, other) is None for rule in address_map.rules)
+    return "give the map to the clients themselves (`brokernat map export`)" + (f", or use {commands}" if able else "")
 
 
 def _reason(rule: Rule, means: Means) -> str | None:

@@ -41,7 +41,7 @@ def forwards(address_map: AddressMap, bootstrap_servers: Iterable[Endpoint]) -> 
     bootstrap = tuple(bootstrap_servers)
     brokers = {rule: tuple(_advertised(rule, bootstrap)) for rule in address_map.rules}
     because = "it keeps the port, and no bootstrap server matches it: add one, or `:PORT` on both sides"
-    refuse(Means.GATEWAY, ((rule, because) for rule, advertised in brokers.items() if not advertised))
+    refuse(address_map, Means.GATEWAY, ((rule, because) for rule, advertised in brokers.items() if not advertised))
     found: dict[Endpoint, Forward] = {}
     for rule, advertised in brokers.items():
         for upstream in advertised:

@@ -36,3 +36,21 @@ def test_refusals(means: Means, snapshot: SnapshotAssertion) -> None:
 @pytest.mark.parametrize("means", Means)
 def test_an_empty_map_is_said_by_everything(means: Means) -> None:
     require_expressible(AddressMap(()), means)
+
+
+@pytest.mark.parametrize(
+    ("rules", "means", "instead"),
+    [
+        ("192.168.1.23 = 10.9.0.1", Means.HOSTS, "`iptables` or `nftables`"),
+        ("kafka-1 = 10.9.0.1", Means.DNAT, "`hosts`"),
+        ("192.168.1.23 = 10.9.0.1, kafka-1 = 10.9.0.2", Means.HOSTS, None),
+        ("192.168.1.23 = 10.9.0.1, kafka-1 = 10.9.0.2", Means.DNAT, None),
+        ("*.hq.internal = 10.9.0.1", Means.HOSTS, None),
+        ("kafka-1:9092 = 10.9.0.1:9093", Means.DNAT, None),
+    ],
+)
+def test_only_what_can_express_the_whole_map_is_advised(rules: str, means: Means, instead: str | None) -> None:
+    with pytest.raises(NotExpressibleError) as error:
+        require_expressible(AddressMap.parse(rules), means)
+    advised = "give the map to the clients themselves (`brokernat map export`)"
+    assert error.value.hint == (f"{advised}, or use {instead}" if instead else advised)

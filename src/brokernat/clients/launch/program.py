@@ -143,8 +143,8 @@ _NAMES = {
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
 _WITHOUT_HINT = (
-    "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, `brokernat tunnel "
-    "--proxy`) or the NAT rules of `brokernat render nftables`"
+    "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, "
+    "`brokernat tunnel --proxy`) or the NAT rules of `brokernat render nftables`"
 )
 
 
