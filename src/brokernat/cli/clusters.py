@@ -158,17 +158,18 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return cluster_choice(with_endpoints)
 
 
-def through_tunnel(cluster: Cluster, *, require_brokers: bool = True) -> Cluster:
+def through_tunnel(cluster: Cluster) -> Cluster:
     """The cluster for clients on this machine; its tunnel, if it has one, is open until the command ends.
-
-    Args:
-        cluster: from the file or from the command line.
-        require_brokers: whether brokers must answer through the tunnel; the doctor checks that itself.
 
     Raises:
         BrokernatError: what `Tunnel` raises.
     """
-    return cluster if cluster.tunnel is None else open_tunnel(cluster, require_brokers=require_brokers).cluster
+    return cluster if cluster.tunnel is None else open_tunnel(cluster).cluster
+
+
+def judged_through_tunnel(cluster: Cluster) -> Cluster:
+    """The same for the doctor, which itself checks whether brokers answer, and whether each rule is used."""
+    return cluster if cluster.tunnel is None else open_tunnel(cluster, require_brokers=False).cluster_now
 
 
 def open_tunnel(cluster: Cluster, **options: Any) -> Tunnel:

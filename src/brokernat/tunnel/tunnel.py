@@ -18,7 +18,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -133,17 +133,24 @@ class Tunnel:
     @property
     def rules(self) -> dict[Endpoint, Endpoint]:
         """The rules to this machine for bootstrap servers, brokers and expected brokers, in that order."""
-        known = dict.fromkeys((*self._given_cluster.bootstrap_servers, *self._nodes.values()))
+        known = self._known_rules
         companions = set(self._section.also) - known.keys()
-        later = (each for each in self._ports.known() if each not in companions)
-        return {each: self._ports.of(each) for each in dict.fromkeys((*known, *later))}
+        return known | {each: self._ports.of(each) for each in self._ports.known() if each not in companions}
+
+    @property
+    def _known_rules(self) -> dict[Endpoint, Endpoint]:
+        known = dict.fromkeys((*self._given_cluster.bootstrap_servers, *self._nodes.values()))
+        return {each: self._ports.of(each) for each in known}
 
     @property
     def address_map(self) -> AddressMap:
         """The rules as a map; an endpoint without a rule is refused, or passes if the cluster's map has `pass`."""
+        return self._map_of(self.rules)
+
+    def _map_of(self, rules: Mapping[Endpoint, Endpoint]) -> AddressMap:
         own_map = self._given_cluster.address_map
-        rules = tuple(HostPortRule(advertised, local) for advertised, local in self.rules.items())
-        return AddressMap(rules) if own_map is None else AddressMap(rules, own_map.unmapped)
+        of_ports = tuple(HostPortRule(advertised, local) for advertised, local in rules.items())
+        return AddressMap(of_ports) if own_map is None else AddressMap(of_ports, own_map.unmapped)
 
     @property
     def cluster(self) -> Cluster:
@@ -151,6 +158,11 @@ class Tunnel:
         return replace(
             self._given_cluster, address_map=self.address_map, tunnel_is_open=True, companions=self.companions
         )
+
+    @property
+    def cluster_now(self) -> Cluster:
+        """The same for a command that judges the map: without rules for expected brokers."""
+        return replace(self.cluster, address_map=self._map_of(self._known_rules))
 
     @property
     def brokers(self) -> tuple[ForwardedBroker, ...]:

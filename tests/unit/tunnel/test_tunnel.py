@@ -97,6 +97,16 @@ def test_every_broker_has_a_proven_forward_and_a_rule(brokers: Served, folder: P
         assert again.address_map.unmapped is Unmapped.PASS
 
 
+def test_a_command_that_judges_the_map_gets_no_rules_for_expected_brokers(brokers: Served) -> None:
+    with Tunnel(cluster(brokers)) as opened:
+        judged = opened.cluster_now.address_map
+        assert judged is not None
+        assert len(opened.rules) > len(judged.rules) == len(opened.brokers)
+        assert {
+            rule.translate(broker.advertised) for rule, broker in zip(judged.rules, opened.brokers, strict=True)
+        } == {broker.local for broker in opened.brokers}
+
+
 def test_a_notebook_has_a_loop_that_runs_already(brokers: Served) -> None:
     async def cell() -> int:
         with tunnel.open(cluster(brokers)) as opened:
