@@ -1,23 +1,23 @@
 """The running worlds of this user: their state directories and names, and the removal of abandoned ones.
 
-A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and two abstract Unix sockets as locks: one of its name,
-inherited by each of its processes, and one of its owner (and its keeper). The kernel releases a socket when the last
-process with it exits. So a name that can be claimed has no process left, and a free owner socket means an abandoned
-world; no file can be out of date.
+A world has a directory `<tmp>/brokernat-testbed-<uid>/<name>` and two locks: one of its name, inherited by each of its
+processes, and one of its owner (and its keeper). The kernel releases a lock when the last process with it exits
+(flock(2)), in whatever network namespace that is. So a name that can be claimed has no process left, and a free lock of
+the owner means an abandoned world; the content of no file can be out of date.
 """
 
 from __future__ import annotations
 
-import errno
+import fcntl
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self
 
 from brokernat.paths import private_temporary_dir
 from brokernat.testbed import keeper
@@ -25,6 +25,7 @@ from brokernat.testbed.place import script
 from brokernat.testbed.topology import WorldPlan
 
 STATE_FILE = "world.json"
+_OWNER = ".owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +55,52 @@ def state_root() -> Path:
     return private_temporary_dir("testbed")
 
 
-def claim(name: str) -> socket.socket | None:
-    """The lock of a name, None if a world of that name runs. Closing it in every process releases it."""
-    lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        lock.bind(f"\0brokernat-testbed/{name}")
-    except OSError as problem:
-        lock.close()
-        if problem.errno != errno.EADDRINUSE:
-            raise
-        return None
-    lock.set_inheritable(True)
-    return lock
+class Claim:
+    """The lock of a name, until every process that has inherited it has closed it or ended."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path, self._descriptor = path, descriptor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def fileno(self) -> int:
+        """The descriptor for processes that inherit it."""
+        return self._descriptor
+
+    def close(self) -> None:
+        """Leave the lock to the processes that have inherited it."""
+        os.close(self._descriptor)
+
+    def release(self) -> None:
+        """Remove the lock, which no other process has."""
+        self._path.unlink(missing_ok=True)
+        self.close()
+
+
+def claim(name: str) -> Claim | None:
+    """The lock of a name, None if a world of that name runs."""
+    path = _locks() / name
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return Claim(path, descriptor)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except FileNotFoundError:
+            pass
+        # Another process has released and removed it meanwhile.
+        os.close(descriptor)
+
+
+def _locks() -> Path:
+    return private_temporary_dir("testbed-locks")
 
 
 def write_summary(state: Path, summary: Summary) -> None:
@@ -92,7 +127,7 @@ def list_running() -> tuple[Summary, ...]:
     for state in state_root().iterdir():
         lock = claim(state.name)
         if lock is not None:
-            lock.close()
+            lock.release()
             continue
         try:
             found.append(read_summary(state))
@@ -102,12 +137,12 @@ def list_running() -> tuple[Summary, ...]:
     return tuple(sorted(found, key=lambda summary: summary.started))
 
 
-def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
+def claim_as_owner(name: str) -> tuple[Claim, Claim] | None:
     """Both locks, of the name and of the owner; None if another process has one."""
     if (lock := claim(name)) is None:
         return None
-    if (owner_lock := claim(f"{name}/owner")) is None:
-        lock.close()
+    if (owner_lock := claim(f"{name}{_OWNER}")) is None:
+        lock.release()
         return None
     return lock, owner_lock
 
@@ -115,7 +150,7 @@ def claim_as_owner(name: str) -> tuple[socket.socket, socket.socket] | None:
 def remove_stale() -> None:
     """Remove abandoned worlds, and detached ones without a running process."""
     for state in state_root().iterdir():
-        owner_lock = claim(f"{state.name}/owner")
+        owner_lock = claim(f"{state.name}{_OWNER}")
         if owner_lock is None:
             continue
         with owner_lock:
@@ -124,6 +159,9 @@ def remove_stale() -> None:
             elif (lock := claim(state.name)) is not None:
                 with lock:
                     remove(state)
+    for path in _locks().iterdir():
+        if lock := claim(path.name):
+            lock.release()
 
 
 def remove(state: Path) -> None:
@@ -132,7 +170,7 @@ def remove(state: Path) -> None:
     shutil.rmtree(state, ignore_errors=True)
 
 
-def start_keeper(state: Path, claims: Sequence[socket.socket]) -> subprocess.Popen[bytes]:
+def start_keeper(state: Path, claims: Sequence[Claim]) -> subprocess.Popen[bytes]:
     """Start the keeper of a world: it ends the world when this process ends or closes the keeper's standard input."""
     return subprocess.Popen(
         script("keeper.py", str(state)),

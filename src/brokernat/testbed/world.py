@@ -7,7 +7,6 @@ it. A subclass defines the plan for a slot of addresses and the network around t
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -48,7 +47,7 @@ class World(ABC):
         """
         self.clusters: dict[str, RunningCluster] = {}
         self._detached = detached
-        self._claims: tuple[socket.socket, ...] = ()
+        self._claims: tuple[running_worlds.Claim, ...] = ()
         self._keeper: subprocess.Popen[bytes] | None = None
         self._launcher: Launcher | None = None
 
@@ -114,7 +113,7 @@ class World(ABC):
             undo.pop_all()
             if self._detached:
                 # The world has no owner from now on; `testbed down` ends it.
-                self._claims[1].close()
+                self._claims[1].release()
 
     def down(self) -> None:
         """Stop all processes of this world and remove its files."""
@@ -126,7 +125,7 @@ class World(ABC):
         if self._keeper is not None:
             running_worlds.stop_keeper(self._keeper)
         for lock in self._claims:
-            lock.close()
+            lock.release()
         self._claims = ()
         self._launcher = self._keeper = None
 
@@ -142,7 +141,7 @@ class World(ABC):
     def _place(self, cluster: str) -> Place:
         """The place where the nodes of a cluster run."""
 
-    def _claim_slot(self) -> tuple[WorldPlan, tuple[socket.socket, ...]]:
+    def _claim_slot(self) -> tuple[WorldPlan, tuple[running_worlds.Claim, ...]]:
         for step in range(len(self.slots)):
             # Each process starts at another slot; otherwise worlds that start together would compete for each slot.
             slot = self.slots[(os.getpid() + step) % len(self.slots)]
@@ -153,7 +152,7 @@ class World(ABC):
             if plan is not None:
                 return plan, claims
             for lock in claims:
-                lock.close()
+                lock.release()
         raise WorldError(f"no free addresses for another {self.kind} testbed", hint="brokernat testbed down")
 
 

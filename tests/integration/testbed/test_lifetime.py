@@ -34,7 +34,7 @@ def claimable(name: str) -> bool:
     held = running_worlds.claim(name)
     if held is None:
         return False
-    held.close()
+    held.release()
     return True
 
 
@@ -89,6 +89,21 @@ def test_a_world_that_lost_owner_and_keeper_is_removed_by_the_next(
         assert spared.poll() is None
         spared.kill()
     assert not state.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes network namespaces")
+def test_a_world_is_not_abandoned_for_a_process_in_another_network(loopback_world: LoopbackWorld) -> None:
+    program = """
+from brokernat.testbed import running_worlds
+running_worlds.remove_stale()
+print(*[each.name for each in running_worlds.list_running()])
+"""
+    seen = subprocess.run(
+        ["unshare", "--net", sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert loopback_world.plan.name in seen.stdout.split()
+    assert loopback_world.hq.running(1)
+    assert loopback_world.state.is_dir()
 
 
 def test_a_world_with_an_owner_is_left_alone(loopback_world: LoopbackWorld) -> None:
