@@ -35,6 +35,11 @@ def test_codes_are_explained_by_what_the_checks_say(run: Run, words: list[str]) 
         assert f"{code}: {entry.title} what {entry.what} why {entry.why} do {entry.remedy}" in said
 
 
+@pytest.mark.parametrize("words", [[""], ["BN302", " "]])
+def test_an_empty_argument_names_nothing(run: Run, words: list[str]) -> None:
+    assert "error: an argument is empty" in run("explain", *words)
+
+
 def test_an_unknown_code_among_others(run: Run) -> None:
     said = run("explain", "BN302", "BN300")
     assert said.startswith("exit 2\n--- stdout\n--- stderr\nerror: no check has the code `BN300`")

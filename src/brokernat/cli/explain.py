@@ -51,6 +51,8 @@ def explain(what: tuple[str, ...], output: str) -> int:
 
     if not what and console.is_terminal(sys.stdin):
         raise click.UsageError("give a code, a log line in quotes, or a log file")
+    if not all(map(str.strip, what)):
+        raise click.UsageError("an argument is empty; give a code, a log line in quotes, or a log file")
     codes = {each: found for each in what if (found := codes_in(each))}
     entries = entries_of(list(dict.fromkeys(chain.from_iterable(codes.values()))))
     if codes and len(codes) == len(set(what)):

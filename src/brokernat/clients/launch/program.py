@@ -142,6 +142,10 @@ _NAMES = {
     **dict.fromkeys(SPARK_PROGRAMS, Kind.SPARK),
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
+_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "crictl"})
+_ELSEWHERE_HINT = (
+    "it starts programs elsewhere: put `brokernat exec` in front of the program there (docs/guides/exec.md)"
+)
 _WITHOUT_HINT = (
     "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, "
     "`brokernat tunnel --proxy`) or the NAT rules of `brokernat render nftables`"
@@ -212,7 +216,8 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _WITHOUT_HINT))
+    hint = _ELSEWHERE_HINT if program.path.name in _ELSEWHERE else _WITHOUT_HINT
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", hint))
 
 
 @dataclass(frozen=True, slots=True)
