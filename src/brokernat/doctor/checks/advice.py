@@ -146,14 +146,7 @@ def balancer_advice(evidence: Evidence, rules: Sequence[str]) -> Iterator[str]:
 
 def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
     """Other listeners that name every node and accept this client: bootstrap servers there need no map."""
-    every = {path.broker.node_id for path in evidence.paths}
-    entered = {each.name for each in evidence.listeners if each.entered}
-    inner = {dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps}
-    found = {
-        name: ends
-        for name, ends in working_listeners(evidence).items()
-        if name not in entered and every <= {each.node_id for each in ends}
-    }
+    found, inner = _whole_listeners(evidence), _of_brokers(evidence)
     names = [name for name in found if name not in inner] or [*found]
     # The brokers' own listener may be closed to clients one day.
     of_brokers = "; it is the brokers' own (`inter.broker.listener.name`), so ask whether clients may use it"
@@ -162,6 +155,24 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
         f"no map is needed{of_brokers if name in inner else ''}"
         for name in names[:2]
     )
+
+
+def reaches_clients_listener(evidence: Evidence) -> bool:
+    """Whether one of them is not the brokers' own."""
+    return not _whole_listeners(evidence).keys() <= _of_brokers(evidence)
+
+
+@once
+def _whole_listeners(evidence: Evidence) -> dict[str, list[ListenerSeen]]:
+    every = {path.broker.node_id for path in evidence.paths}
+    entered = {each.name for each in evidence.listeners if each.entered}
+    working = working_listeners(evidence).items()
+    return {name: ends for name, ends in working if name not in entered and every <= {each.node_id for each in ends}}
+
+
+def _of_brokers(evidence: Evidence) -> set[str]:
+    names = (dict(probe.settings).get("inter.broker.listener.name") for probe in evidence.bootstraps)
+    return {name for name in names if name}
 
 
 @once

@@ -15,6 +15,7 @@ from brokernat.doctor.checks.advice import (
     moved,
     odd_host,
     reached_listeners,
+    reaches_clients_listener,
     route_advice,
     stale_record,
 )
@@ -123,8 +124,9 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """
     instead = reached_listeners(evidence)
     attempts = path.probe.attempts if path.probe is not None else ()
-    # A map that lacks the rule of a node is to be completed.
-    if evidence.rules or not instead:
+    other = bool(instead) and reaches_clients_listener(evidence)
+    # A map that lacks the rule of a node is to be completed, and the brokers' own listener may be closed to clients.
+    if evidence.rules or not other:
         rules = proven_line(evidence, path)
     else:
         rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
@@ -156,15 +158,16 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     another = "add a listener that advertises an endpoint that is reachable from here"
     kind, broker = known_kind(path.broker.host) or ("", another)
     routes = route_advice(evidence, attempts, this_machine_only=bool(known_line(evidence, path)))
-    forwards = (kind,) if kind else (tuple(forward_advice(evidence)) or discover_advice(rules))
+    forwards = (kind,) if kind else (*forward_advice(evidence), *discover_advice(rules))
     tested, turns = advice_to_test(evidence, rules), balancer_advice(evidence, rules)
     unknown = path.probe is not None and path.probe.dns_error and not kind
     named = (f"or add the advertised names to {_place_of_names(evidence)}",) if instead and unknown else ()
-    client = (*instead, *named, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
+    client = (*named, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
+    client = (*instead, *client) if other else (*client, *instead)
     own = port_of_another(evidence, path)
     if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
-    return Remedy(client, (*own, *(() if instead else (broker,))), rules)
+    return Remedy(client, (*own, *(() if other else (broker,))), rules)
 
 
 def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:

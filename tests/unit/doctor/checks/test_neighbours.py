@@ -696,6 +696,18 @@ def test_a_listener_that_works_from_here_leads() -> None:
     assert "add a listener" not in advice(found)
 
 
+@pytest.mark.parametrize("of_brokers", [True, False])
+def test_the_brokers_own_listener_takes_no_rule_away(*, of_brokers: bool) -> None:
+    settings = (("inter.broker.listener.name", "PUBLIC" if of_brokers else "CLIENT"),)
+    (server,) = WITHOUT_MAP.bootstraps[:1]
+    found = diagnose(replace(WITHOUT_MAP, bootstraps=(replace(server, settings=settings),), listeners=PUBLIC))
+    (*_, unreachable) = (each.remedy for each in found.findings if each.code == "BN302")
+    (listener,) = (at for at, line in enumerate(unreachable.client) if "listener PUBLIC works" in line)
+    assert (listener == 0) is not of_brokers
+    assert any(rule.endswith("= HOST:PORT that can be dialled from here") for rule in unreachable.rules) is of_brokers
+    assert bool(unreachable.broker) is of_brokers
+
+
 def test_names_that_do_not_resolve_can_be_added_beside_a_listener_that_works() -> None:
     named = [Advertised(n, f"kafka-{n}.hq.example", 9092) for n in (1, 2, 3)]
     paths = tuple(BrokerPath(each, probed(each.endpoint, each.host, dns_error="unknown")) for each in named)
