@@ -105,7 +105,9 @@ def _corrected_rule(probed: DialledNode, met: Identity, rule: str, lines: tuple[
     advertised = end in {path.broker.endpoint for path in probed.evidence.paths}
     if len(sharing) == 1 and not advertised:
         if is_loopback(probed.host) and all(map(to_fill_in, lines)):
-            far = f"{end} of this machine leads to node {met.node_id}: correct the far end of the tunnel there"
+            far = (
+                f"{end} of this machine leads to node {met.node_id}: correct the target of the forward or tunnel there"
+            )
             return Remedy((far,))
         named = f", or the DNS record of `{probed.host}`" if address(probed.host) is None else ""
         return Remedy(broker=(f"correct the forward to this node{named}",), rules=lines)

@@ -338,8 +338,8 @@ def _unmatched(
         message = f"several candidates lead to it: {', '.join(probe.endpoint for probe in probes)}"
         remedy = Remedy(("name one of them in `--candidates`",))
         if all_lead_to_one:
-            message += "; none leads to another node, so a load balancer is probably in front of them"
-            remedy = Remedy(broker=("give each node an endpoint of its own",))
+            message += "; none leads to another node: these forwards have one target, or a balancer chooses for them"
+            remedy = Remedy(broker=("give each node a forward or an endpoint of its own",))
     else:
         return None
     return error(f"node {node.node_id} at {node.endpoint}", message, remedy=remedy, code="BN605")

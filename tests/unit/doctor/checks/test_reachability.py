@@ -523,7 +523,7 @@ def test_a_tunnel_that_leads_to_another_node_is_mended_on_this_machine() -> None
     found = diagnose(replace(WITHOUT_MAP, rules=rules, unmapped="fail", bootstraps=(paths[0].probe,), paths=paths))
     assert causes(found) == ["BN601"]
     assert remedy(found, "BN601") == Remedy(
-        ("localhost:19093 of this machine leads to node 2: correct the far end of the tunnel there",)
+        ("localhost:19093 of this machine leads to node 2: correct the target of the forward or tunnel there",)
     )
 
 
