@@ -22,6 +22,8 @@ from brokernat.paths import expanded_home, reading
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _SOURCES = ("env", "file")
+# The similarity (difflib) of a name to a misspelled one; names of variables are short.
+_ALIKE = 0.85
 _BASE64 = {"+": r"(?:[+-]|%2[Bb])", "/": r"(?:[/_]|%2[Ff])"}
 _BASE64_TEXT = re.compile(r"(?:[A-Za-z0-9+/_=-]|%2[BbFf]|%3[Dd])*")
 _BASE64_REVERSED = re.compile(r"(?:[BbFf]2%|[Dd]3%|[A-Za-z0-9+/_=-])*")
@@ -194,7 +196,7 @@ class References:
         try:
             return self.environ[name]
         except KeyError:
-            hint = did_you_mean(name, self.environ) or f"set it: `export {name}=…`"
+            hint = did_you_mean(name, self.environ, _ALIKE) or f"set it: `export {name}=…`"
             raise _problem("env-missing", f"the environment variable `{name}` is not set", hint) from None
 
     def _from_file(self, name: str) -> str:

@@ -338,7 +338,9 @@ class Proxy:
         except (UnmappedEndpointError, ConfigError) as error:
             self._fail("unmapped", f"{client_on_port}: node {node_id} is refused: {error.message}", error.hint)
         except UnreachableError as error:
-            self._fail("unreachable", f"{client_on_port}: the broker cannot be reached: {error}")
+            without_map = node_id != BOOTSTRAP and self._nodes.address_map is None
+            hint = "there is no address map, so advertised endpoints are dialled: give `--map`" if without_map else None
+            self._fail("unreachable", f"{client_on_port}: the broker cannot be reached: {error}", hint)
         except TimeoutError:
             self._fail("expired", f"{client_on_port}: no connection within {self._limits.handshake:.0f} s")
         except ssl.SSLError as error:

@@ -85,17 +85,19 @@ def rule_unused(evidence: Evidence) -> Iterator[CheckFinding]:
     missing = _missing(evidence)
     # Keep the rule of a broker that is down.
     unless = f", unless it is for node {', '.join(map(str, sorted(missing)))}, which is missing" if missing else ""
-    for rule in _unused_rules(evidence):
+    unused = _unused_rules(evidence)
+    for rule in unused:
+        named = f"`{rule}`" if len(unused) <= _SHOWN else "these rules"
         alone = AddressMap.parse(rule)
         # Earlier rules translate the endpoints that this rule matches, too.
         before = list(dict.fromkeys(path.rule for path in evidence.paths if path.rule and _matches(alone, path.broker)))
         if before:
             shown = ", ".join(f"`{each}`" for each in before[:_SHOWN]) + (", …" if len(before) > _SHOWN else "")
             message = f"earlier rules match every endpoint that it matches ({shown})"
-            fix = f"remove `{rule}`, unless it is for brokers that are added later"
+            fix = f"remove {named}, unless kept for brokers that are added later"
             yield info(f"rule {rule}", message, client=fix)
         else:
-            fix = f"remove or correct `{rule}`{unless}"
+            fix = f"remove or correct {named}{unless}"
             yield warning(f"rule {rule}", "it matches no advertised endpoint", client=fix)
 
 
