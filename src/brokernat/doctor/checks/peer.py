@@ -161,6 +161,9 @@ def unlike_its_neighbours(evidence: Evidence) -> Iterator[CheckFinding]:
             if probed.probe.sasl is not None and probed.probe.sasl.outcome == "mechanism-not-offered":
                 enabled = f"if it is that listener, add {evidence.mechanism} to its `sasl.enabled.mechanisms`"
                 remedy = replace(remedy, broker=(*remedy.broker, enabled))
+            elif what == _TLS:
+                same = f"give this listener of {probed.node} the protocol that it has on {nodes_of(others)}"
+                remedy = replace(remedy, broker=(*remedy.broker, f"if no proxy ends TLS there, {same}"))
             yield error(probed, message, tuple(seen), remedy=remedy)
 
 
@@ -237,7 +240,7 @@ def _unlike(probe: EndpointProbe) -> tuple[Stage, str] | None:
             return "tls", _OWN_CERTIFICATE if tls.showed else _NO_CERTIFICATE
         return ("tls", "the TLS handshake fails") if tls.outcome == "failed" else None
     if tls is None and probe.versions is not None and probe.versions.protocol == "TLS":
-        return "versions", "TLS is spoken"
+        return "versions", _TLS
     if sasl is not None and sasl.outcome == "mechanism-not-offered":
         offered = ", ".join(sasl.offered)
         return "sasl", f"the login is by {offered}" if offered else "no login is supported"
@@ -257,7 +260,7 @@ def _legible(first_bytes: str) -> str:
     return "".join(chr(each) if 32 <= each < 127 else f"\\x{each:02x}" for each in raw)
 
 
-_NO_TLS = "no TLS is spoken"
+_TLS, _NO_TLS = "TLS is spoken", "no TLS is spoken"
 _REJECTED = "the login is rejected"
 _NO_CERTIFICATE = "a client certificate is required"
 _OWN_CERTIFICATE = "the client's certificate is rejected"

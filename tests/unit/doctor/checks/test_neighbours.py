@@ -113,6 +113,13 @@ def test_one_of_three(probe: EndpointProbe, cause: str, words: str) -> None:
     assert not any(each in advice(found) for each in CHANGES_THE_CLIENT)
 
 
+def test_tls_at_one_node_may_be_the_protocol_of_its_listener() -> None:
+    found = diagnose(third(at_third(versions=ApiVersions("other-protocol", protocol="TLS"))))
+    own = "if no proxy ends TLS there, give this listener of node 3 the protocol that it has on node 1, node 2"
+    (told,) = (each.remedy for each in found.findings if each.code == "BN315")
+    assert own in told.broker
+
+
 def test_two_listeners_in_one_list_are_a_cause_beside_the_one_that_is_unlike() -> None:
     """And the odd node's other listener is no neighbour of its own."""
     public = tuple(Advertised(each.node_id, each.host, 9093) for each in BROKERS)
