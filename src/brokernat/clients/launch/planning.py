@@ -31,7 +31,16 @@ from brokernat.clients.launch import environment as env
 from brokernat.clients.launch import spark_executors
 from brokernat.clients.launch.console_tools import PropertyFile, with_properties
 from brokernat.clients.launch.environment import Change, map_of_process
-from brokernat.clients.launch.program import WAYS, Kind, Program, Recognised, Way, find_program, recognise
+from brokernat.clients.launch.program import (
+    ENVIRONMENT_CHANGERS,
+    WAYS,
+    Kind,
+    Program,
+    Recognised,
+    Way,
+    find_program,
+    recognise,
+)
 from brokernat.clients.launch.spark_executors import with_executors
 from brokernat.clients.spark.environment import SUBMIT_ARGS
 from brokernat.config import Cluster
@@ -200,10 +209,8 @@ _AGENT_MODULE = "java.instrument"
 # Python's options with a value in the next word.
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _WITHOUT_SITECUSTOMIZE = re.compile(r"-[a-zA-Z]*[IES][a-zA-Z]*")
-# Programs that start another one with a different environment.
-_ENVIRONMENT_CHANGERS = frozenset(
-    {"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"}
-)
+# They run clients that are written in JavaScript, beside those of librdkafka.
+_JAVASCRIPT = frozenset({"node", "nodejs", "bun", "deno", "npm", "npx"})
 _ENV_EMPTY = re.compile(r"-|-[0v]*i.*|--ignore-environment")
 
 
@@ -223,8 +230,10 @@ def warnings(program: Program, recognised: Recognised, command: Sequence[str]) -
                 "librdkafka and PySpark do"
             )
     name = program.path.name
-    if name in _ENVIRONMENT_CHANGERS:
+    if name in ENVIRONMENT_CHANGERS:
         yield f"{name} starts programs with another environment: put `brokernat exec` after it, not before"
+    if name in _JAVASCRIPT:
+        yield "a client that is written in JavaScript, such as kafkajs, gets no map: let it use `brokernat proxy`"
     if name == "env" and any(map(_ENV_EMPTY.fullmatch, _options(command))):
         yield "env removes all variables, also the map: put `brokernat exec` after it, not before"
     elf = recognised.elf

@@ -134,6 +134,10 @@ WAYS: dict[Kind, frozenset[Way]] = {
 }
 
 SPARK_PROGRAMS = frozenset({"spark-submit", "pyspark", "spark-shell", "spark-sql", "spark-connect-shell", "sparkR"})
+# Programs that start another one with a different environment.
+ENVIRONMENT_CHANGERS = frozenset(
+    {"sudo", "su", "doas", "pkexec", "systemd-run", "ssh", "docker", "podman", "nerdctl", "kubectl"}
+)
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*t?")
 _STARTERS = frozenset({"dumb-init", "gosu", "su-exec", "tini", "tini-static", "uv", "uvx"})
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "busybox", "ksh", "zsh", "fish"})
@@ -142,10 +146,6 @@ _NAMES = {
     **dict.fromkeys(SPARK_PROGRAMS, Kind.SPARK),
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
-_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "crictl"})
-_ELSEWHERE_HINT = (
-    "it starts programs elsewhere: put `brokernat exec` in front of the program there (docs/guides/exec.md)"
-)
 _WITHOUT_HINT = (
     "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, "
     "`brokernat tunnel --proxy`) or the NAT rules of `brokernat render nftables`"
@@ -171,7 +171,7 @@ def recognise(program: Program) -> Recognised:
     named = Kind.PYTHON if _PYTHON.fullmatch(name) else _NAMES.get(name)
     if named is not None:
         return Recognised(named, "by its name")
-    if name in _STARTERS:
+    if name in _STARTERS | ENVIRONMENT_CHANGERS:
         return Recognised(Kind.OTHER, "it starts another program")
     if program.head.startswith(_MAGIC):
         return _recognise_binary(program)
@@ -216,8 +216,7 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    hint = _ELSEWHERE_HINT if program.path.name in _ELSEWHERE else _WITHOUT_HINT
-    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", hint))
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _WITHOUT_HINT))
 
 
 @dataclass(frozen=True, slots=True)

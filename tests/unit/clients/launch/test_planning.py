@@ -142,6 +142,12 @@ def test_the_first_line_of_a_script_counts(program: MakeProgram) -> None:
 
 def test_programs_with_an_environment_of_their_own(program: MakeProgram) -> None:
     assert "put `brokernat exec` after it" in warned(program("sudo", elf(needed=["libc.so.6"])))[0]
+    go = elf(interpreter=None, extra=b"\xff Go buildinf:")
+    assert "put `brokernat exec` after it" in warned(program("docker", go), "run", "x")[0]
+
+
+def test_javascript_has_clients_of_its_own(program: MakeProgram) -> None:
+    assert "kafkajs, gets no map" in warned(program("node", elf(needed=["libc.so.6"])), "app.js")[0]
 
 
 @pytest.mark.parametrize("words", ["-i kcat", "- kcat", "-i A=b java x", "--ignore-environment kcat", "-vi kcat"])

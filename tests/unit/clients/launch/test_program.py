@@ -112,13 +112,6 @@ def test_out_of_reach(program: MakeProgram, content: bytes, what: str) -> None:
     assert "nftables" in str(caught.value.hint)
 
 
-def test_what_starts_programs_elsewhere_is_told_where_to_put_exec(program: MakeProgram) -> None:
-    docker = program("docker", elf(interpreter=None, extra=b"\xff Go buildinf:"))
-    with pytest.raises(ConfigError, match="cannot load a map") as caught:
-        recognise(find_program(str(docker), {}))
-    assert "in front of the program there" in str(caught.value.hint)
-
-
 @pytest.mark.parametrize("wide", [True, False])
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_the_four_forms(program: MakeProgram, wide: bool, order: str) -> None:
