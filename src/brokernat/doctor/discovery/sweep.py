@@ -57,7 +57,7 @@ def sweep(
 
     Args:
         candidates: endpoints that may lead to brokers; if empty, the bootstrap servers and what the brokers advertise.
-            For a node to which none of them leads, the bootstrap servers are candidates, too.
+            For a node to which none of them leads, the bootstrap servers and then its own endpoint are candidates, too.
         timeout: total, in seconds; the bootstrap servers may use half of it, and `agree` does not count.
         server_name: the host for TLS and SASL at the bootstrap servers, instead of their own hosts.
         token_command: prints a token for OAUTHBEARER.
@@ -87,6 +87,7 @@ def sweep(
         met, given = {None, *map(one_node, probes)}, {probe.endpoint for probe in probes}
         more = [each.endpoint for each in evidence.bootstraps if one_node(each) not in met]
         probes += runner.run(probing.probes([Endpoint.parse(each) for each in more if each not in given], known))
+        probes += runner.run(probing.at_their_own(probes))
     one_source = any(not sources(address) for probe in probes if probe.answers for address in probe.addresses)
     return Swept(evidence, probes, one_source)
 
@@ -203,6 +204,13 @@ class Candidates:
             for (broker, _), probe in zip(asked, found, strict=True)
             if probe.answers and probe.node_id == broker.node_id
         )
+
+    async def at_their_own(self, probes: Sequence[EndpointProbe]) -> tuple[EndpointProbe, ...]:
+        """Nodes that no probe met, where they can be dialled at the endpoints that they advertise."""
+        met, given = {probe.node_id for probe in probes if one_node(probe)}, {probe.endpoint for probe in probes}
+        own = (dialled(broker, None) for broker in self.brokers if broker.node_id not in met)
+        found = await self.probes([each.endpoint for each in own if each and str(each.endpoint) not in given], {})
+        return tuple(probe for probe in found if probe.answers)
 
     async def _sampled(self, probe: EndpointProbe) -> EndpointProbe:
         """The same probe, with more connections if the time for bootstrap servers was not enough for them."""

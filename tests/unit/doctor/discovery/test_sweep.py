@@ -186,6 +186,18 @@ def test_a_bootstrap_server_is_a_candidate_for_a_node_that_no_other_one_leads_to
     }
 
 
+def test_a_node_that_can_be_dialled_as_it_is_needs_no_candidate() -> None:
+    with serving(2, "127.0.79") as served:
+        advertised = served.cluster.advertised
+        assert isinstance(advertised, dict)
+        advertised[2] = served.reachable[2]
+        found = match(sweep(Cluster("hq", (served.reachable[1],)), [served.reachable[1], closed()], TIMEOUT))
+    assert {each.node_id: each.candidate for each in found.matched} == {
+        node: str(served.reachable[node]) for node in (1, 2)
+    }
+    assert found.silent == {"refused": 1}, "what a node advertises is no candidate of the user's"
+
+
 def test_how_many_connections_and_from_where() -> None:
     assert [connections(brokers) for brokers in (0, 1, 2, 32, 48, 64, 5000)] == [16, 16, 16, 16, 10, 8, 8]
     assert len(set(sources("127.0.0.1"))) == 16
