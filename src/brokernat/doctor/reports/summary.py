@@ -52,7 +52,9 @@ def verdict(diagnosis: Diagnosis) -> str:
         return "no errors, but the time ran out before every probe finished"
     reached = [route.state is State.OK for route in diagnosis.routes]
     if gravest is Severity.WARNING and reached and all(reached):
-        return "clients reach every broker, with warnings"
+        listed = {path.broker.node_id for path in diagnosis.evidence.paths}
+        every = "every broker" if listed.issuperset(diagnosis.evidence.replicas or ()) else "every listed broker"
+        return f"clients reach {every}, with warnings"
     return _CLUSTER_VERDICTS[gravest]
 
 

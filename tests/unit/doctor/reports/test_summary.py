@@ -23,6 +23,11 @@ DOUBTFUL = replace(HEALTHY, paths=(UNPROVEN, *HEALTHY.paths[1:]))
     [
         (HEALTHY, None, "no problems between this host and the brokers"),
         (replace(HEALTHY, bootstraps=HEALTHY.bootstraps * 2), "warning", "clients reach every broker, with warnings"),
+        (
+            replace(HEALTHY, replicas=(1, 2, 3, 4), in_sync=(1, 2, 3)),
+            "warning",
+            "clients reach every listed broker, with warnings",
+        ),
         (DOUBTFUL, "warning", "warnings between this host and the brokers"),
         (WITHOUT_MAP, "error", "errors between this host and the brokers: clients fail"),
         (replace(HEALTHY, bootstraps=(refused("a:1"),), paths=()), "error", "no bootstrap server accepts clients"),
