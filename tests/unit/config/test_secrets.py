@@ -53,6 +53,15 @@ def test_windows_line_ends_at_the_end_of_a_file(tmp_path: Path) -> None:
     assert References(tmp_path).expand("${file:password}") == Secret("canary")
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"), [("PW", "set it: `export PW=…`"), ("HQ_PASSWRD", "did you mean `HQ_PASSWORD`?")]
+)
+def test_a_missing_variable_is_not_taken_for_another_short_one(name: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        References(environ={"PWD": "/", "HQ_PASSWORD": "canary"}).expand(f"${{env:{name}}}")
+    assert caught.value.problems[0].hint == hint
+
+
 def test_every_missing_value_is_reported() -> None:
     with pytest.raises(ConfigError) as caught:
         References(environ={}).expand("${env:A}${file:/no/such}${x:y}${env:}${")

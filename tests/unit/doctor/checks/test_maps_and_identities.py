@@ -113,6 +113,13 @@ def test_a_wider_rule_behind_the_others_is_shadowed_and_matches_something() -> N
     assert {each.because for each in unused.values()} == {()}
 
 
+def test_many_unused_rules_have_one_line_of_advice() -> None:
+    stale = tuple(f"192.168.1.{number}:9092={GATEWAY[3]}" for number in range(50, 60))
+    found = diagnose(replace(HEALTHY, rules=(*stale, *RULES))).findings
+    advised = {line for each in found if each.code == "BN606" for line in each.remedy.client}
+    assert advised == {"remove or correct these rules"}
+
+
 def test_a_rule_is_compared_with_endpoints_that_can_be_dialled_only() -> None:
     odd = replace(HEALTHY.paths[0], broker=replace(BROKERS[0], host="not a host", port=0))
     found = diagnose(replace(HEALTHY, paths=(odd, *HEALTHY.paths[1:]), rules=(*RULES, "a=b")))
