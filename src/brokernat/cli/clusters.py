@@ -167,9 +167,9 @@ def through_tunnel(cluster: Cluster) -> Cluster:
     return cluster if cluster.tunnel is None else open_tunnel(cluster).cluster
 
 
-def judged_through_tunnel(cluster: Cluster) -> Cluster:
+def through_tunnel_for_doctor(cluster: Cluster) -> Cluster:
     """The same for the doctor, which itself checks whether brokers answer, and whether each rule is used."""
-    return cluster if cluster.tunnel is None else open_tunnel(cluster, require_brokers=False).cluster_now
+    return cluster if cluster.tunnel is None else open_tunnel(cluster, require_brokers=False).cluster_without_expected
 
 
 def open_tunnel(cluster: Cluster, **options: Any) -> Tunnel:

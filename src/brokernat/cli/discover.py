@@ -333,7 +333,7 @@ def _rules(found: Discovery, proven: Sequence[ProvenRule], width: int, heading: 
     yield ""
     yield "clusters:"
     yield f"{_SECTION}{CLUSTER}:"
-    yield f"{_SECTION * 2}bootstrap_servers: {','.join(found.first_servers)}"
+    yield f"{_SECTION * 2}bootstrap_servers: {','.join(found.servers_of_first_file)}"
     yield from address_map_lines(proven, _SECTION * 2)
 
 
@@ -365,7 +365,7 @@ def write_first_file(file: Path, looked_at: Cluster, found: Discovery, proven: S
         ConfigError: the file exists meanwhile, or cannot be written.
     """
     client, variables = _client_to_write(looked_at)
-    servers = tuple(map(Endpoint.parse, found.first_servers))
+    servers = tuple(map(Endpoint.parse, found.servers_of_first_file))
 
     def edit(text: str | None) -> str:
         if text is not None:

@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from brokernat.cli import console, exit_codes
-from brokernat.cli.clusters import ClusterSource, cluster_options, judged_through_tunnel
+from brokernat.cli.clusters import ClusterSource, cluster_options, through_tunnel_for_doctor
 from brokernat.cli.error_reports import require_extra
 from brokernat.cli.files import is_regular_or_new, require_writable_place, write_atomically
 from brokernat.cli.options import PATH, SECONDS, Code, fail_on_option, format_option, token_command_option
@@ -214,7 +214,7 @@ def doctor(
     elif files and not (cluster_source.chosen or rules or on_executors):
         evidence = Evidence.without_network("files", files=files)
     else:
-        looked_at = judged_through_tunnel(cluster_source.cluster(rules))
+        looked_at = through_tunnel_for_doctor(cluster_source.cluster(rules))
         asked = {"topics": topics, "groups": groups, "transactional_ids": transactional_ids}
         evidence = _collected(looked_at, timeout, token_command=token_command, **asked)
         if wanted is not None:

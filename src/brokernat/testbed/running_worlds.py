@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
@@ -88,13 +89,12 @@ def claim(name: str) -> Claim | None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
-                return Claim(path, descriptor)
         except BlockingIOError:
             os.close(descriptor)
             return None
-        except FileNotFoundError:
-            pass
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                return Claim(path, descriptor)
         # Another process has released and removed it meanwhile.
         os.close(descriptor)
 

@@ -160,7 +160,7 @@ class Tunnel:
         )
 
     @property
-    def cluster_now(self) -> Cluster:
+    def cluster_without_expected(self) -> Cluster:
         """The same for a command that judges the map: without rules for expected brokers."""
         return replace(self.cluster, address_map=self._map_of(self._known_rules))
 

@@ -146,7 +146,7 @@ _NAMES = {
     **dict.fromkeys(SPARK_PROGRAMS, Kind.SPARK),
     **dict.fromkeys(_SHELLS, Kind.SHELL),
 }
-_WITHOUT_HINT = (
+_NO_WAY_HINT = (
     "nothing can be loaded into it: let it reach the brokers through `brokernat proxy` (with a tunnel, "
     "`brokernat tunnel --proxy`) or the NAT rules of `brokernat render nftables`"
 )
@@ -216,7 +216,7 @@ def _is_long_python_line(text: str) -> bool:
 
 
 def _out_of_reach(program: Program, what: str) -> ConfigError:
-    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _WITHOUT_HINT))
+    return ConfigError(Finding("out-of-reach", f"`{program.path}` {what}: it cannot load a map", _NO_WAY_HINT))
 
 
 @dataclass(frozen=True, slots=True)

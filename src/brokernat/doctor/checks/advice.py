@@ -158,7 +158,7 @@ def reached_listeners(evidence: Evidence) -> tuple[str, ...]:
 
 
 def reaches_clients_listener(evidence: Evidence) -> bool:
-    """Whether one of them is not the brokers' own."""
+    """Whether another listener than the brokers' own names every node and accepts this client."""
     return not _whole_listeners(evidence).keys() <= _of_brokers(evidence)
 
 

@@ -124,9 +124,9 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     """
     instead = reached_listeners(evidence)
     attempts = path.probe.attempts if path.probe is not None else ()
-    other = bool(instead) and reaches_clients_listener(evidence)
+    for_clients = bool(instead) and reaches_clients_listener(evidence)
     # A map that lacks the rule of a node is to be completed, and the brokers' own listener may be closed to clients.
-    if evidence.rules or not other:
+    if evidence.rules or not for_clients:
         rules = proven_line(evidence, path)
     else:
         rules = known_line(evidence, path) if _all_lines_known(evidence) else ()
@@ -163,11 +163,11 @@ def remedy_for(evidence: Evidence, path: BrokerPath) -> Remedy:
     unknown = path.probe is not None and path.probe.dns_error and not kind
     named = (f"or add the advertised names to {_place_of_names(evidence)}",) if instead and unknown else ()
     client = (*named, *routes, *forwards, *tested, *turns, *dropped_advice(attempts))
-    client = (*instead, *client) if other else (*client, *instead)
+    client = (*instead, *client) if for_clients else (*client, *instead)
     own = port_of_another(evidence, path)
     if not own and (ports := shifted_port(evidence)):
         own = (f"`advertised.listeners` has port {ports[0]}, and these brokers answer at {ports[1]}: correct it",)
-    return Remedy(client, (*own, *(() if other else (broker,))), rules)
+    return Remedy(client, (*own, *(() if for_clients else (broker,))), rules)
 
 
 def _forward_beside_others(evidence: Evidence, path: BrokerPath) -> str | None:

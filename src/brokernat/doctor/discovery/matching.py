@@ -107,7 +107,7 @@ class Discovery:
     undecided: bool = False
 
     @property
-    def first_servers(self) -> tuple[str, ...]:
+    def servers_of_first_file(self) -> tuple[str, ...]:
         """The bootstrap servers for a new file: the given ones, and proven endpoints until there are three."""
         proven = [each.candidate for each in self.matched] if self.whole else []
         known = dict.fromkeys((*self.bootstrap_servers, *proven))

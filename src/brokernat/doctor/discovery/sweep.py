@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
@@ -73,7 +73,10 @@ def sweep(
         if probing is None:
             return Swept(evidence, ())
         known = {probe.endpoint: probe for probe in evidence.bootstraps if probe.complete}
-        wanted = candidates or [*(Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps), *probing.advertised]
+        wanted = candidates or [
+            *(Endpoint.parse(probe.endpoint) for probe in evidence.bootstraps),
+            *probing.advertised(),
+        ]
         probes = runner.run(probing.probes(tuple(dict.fromkeys(wanted)), known))
         withheld = [Endpoint.parse(probe.endpoint) for probe in probes if client.withheld_from(probe)]
         # Outside the event loop, so that Ctrl-C at the prompt raises KeyboardInterrupt.
@@ -158,9 +161,10 @@ class Candidates:
     brokers: tuple[Advertised, ...]
     progress: Callable[[Progress], None]
 
-    @property
-    def advertised(self) -> list[Endpoint]:
-        return [each.endpoint for broker in self.brokers if (each := dialled(broker, None)) is not None]
+    def advertised(self, met: Container[int | None] = ()) -> list[Endpoint]:
+        """The endpoints that nodes advertise, without those of the nodes that were met."""
+        unmet = (dialled(broker, None) for broker in self.brokers if broker.node_id not in met)
+        return [each.endpoint for each in unmet if each is not None]
 
     async def probes(
         self, endpoints: Sequence[Endpoint], known: Mapping[str, EndpointProbe]
@@ -208,8 +212,7 @@ class Candidates:
     async def at_their_own(self, probes: Sequence[EndpointProbe]) -> tuple[EndpointProbe, ...]:
         """Nodes that no probe met, where they can be dialled at the endpoints that they advertise."""
         met, given = {probe.node_id for probe in probes if one_node(probe)}, {probe.endpoint for probe in probes}
-        own = (dialled(broker, None) for broker in self.brokers if broker.node_id not in met)
-        found = await self.probes([each.endpoint for each in own if each and str(each.endpoint) not in given], {})
+        found = await self.probes([each for each in self.advertised(met) if str(each) not in given], {})
         return tuple(probe for probe in found if probe.answers)
 
     async def _sampled(self, probe: EndpointProbe) -> EndpointProbe:

@@ -1,7 +1,8 @@
 """An explained line of a log: what the lines of its kind, and the stack below them, say together.
 
 A line may only say that something failed (`Tells.WRAPPER`). The exception in it or below it is then shown, whether or
-not it is known; for a frame of a stack (the last resort) the error above it.
+not it is known; for a frame of a stack (the last resort) the error above it. `shown_lines` decides which of several
+lines about one failure a report shows.
 """
 
 from __future__ import annotations
@@ -105,10 +106,10 @@ class ExplainedLine:
     @property
     def settled(self) -> str:
         """The title of the line that contains the whole reason of all these lines: other guesses do not count then."""
-        return self.settled_by if self.settled_times == self.count else ""
+        return self.settled_by if self.settled_times >= self.count else ""
 
     def settle(self, title: str, times: int) -> None:
-        """Another line contains the whole reason of the last of these lines."""
+        """Another line contains the whole reason of the last `times` of these lines."""
         before = self.count - times
         if before <= self.settled_times and (not before or title == self.settled_by):
             self.settled_by, self.settled_times = title, self.count
@@ -202,19 +203,19 @@ def refer_to_own_kinds(explained: Iterable[ExplainedLine]) -> None:
                 break
 
 
-def without_told(explained: Sequence[ExplainedLine]) -> list[ExplainedLine]:
-    """Without the lines whose whole reason is another line, or the exception that is shown with another one."""
-    return [each for each in explained if not _is_told(each, [other for other in explained if other is not each])]
+def shown_lines(explained: Sequence[ExplainedLine]) -> list[ExplainedLine]:
+    """The lines without those whose whole reason is another line, or the exception that another line shows."""
+    return [each for each in explained if not _is_left_out(each, [other for other in explained if other is not each])]
 
 
-def _is_told(explained: ExplainedLine, others: Sequence[ExplainedLine]) -> bool:
+def _is_left_out(explained: ExplainedLine, others: Sequence[ExplainedLine]) -> bool:
     known, special = explained.match.known, bool(explained.match.explanation.conditions)
     wrapper = known.tells is Tells.WRAPPER
     if explained.settled:
         return (wrapper or known.reason_is_elsewhere or known.by_error) and not known.remains
     if explained.refers_to:
         return not (explained.codes or special or known.remains)
-    if any(_names(each, explained) or (wrapper and _says_more(each, explained)) for each in others):
+    if any(_shows_code_of(each, explained) or (wrapper and _says_more(each, explained)) for each in others):
         return True
     if not wrapper or known.remains:
         return False
@@ -224,7 +225,7 @@ def _is_told(explained: ExplainedLine, others: Sequence[ExplainedLine]) -> bool:
     return known.borrowed and any(not each.match.known.borrowed for each in others)
 
 
-def _names(explained: ExplainedLine, exception: ExplainedLine) -> bool:
+def _shows_code_of(explained: ExplainedLine, exception: ExplainedLine) -> bool:
     """Whether the line shows an exception as its reason, with the code that failed, each time it occurs."""
     plain = only_places(exception) or (exception.match.known.by_error and exception.match.known.names_code)
     shows = explained.reason is not None and exception.shows_cause_of(explained)

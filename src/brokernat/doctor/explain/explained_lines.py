@@ -13,7 +13,7 @@ from typing import Final
 
 from brokernat.doctor.explain.explained import ExplainedLine, refer_to_own_kinds, without_repeated
 from brokernat.doctor.explain.known_lines import KnownLine, Tells
-from brokernat.doctor.explain.log_text import begins_record, timestamp, wording_of
+from brokernat.doctor.explain.log_text import begins_with_level, timestamp, wording_of
 from brokernat.doctor.explain.matching import LineMatch
 from brokernat.doctor.explain.surroundings import exception_within, is_of_stack
 
@@ -22,8 +22,9 @@ MOST: Final = 500
 counted together."""
 FRAMES: Final = 12
 """The most lines between an exception and the frame that shows what it is about."""
+BELOW: Final = 80
+"""The most lines of a stack that are kept."""
 
-_BELOW = 80
 # The start of a frame, also in JSON.
 _FRAME = ("at ", '"')
 
@@ -72,9 +73,10 @@ class ExplainedLines:
 
     def begin_line(self, number: int, text: str) -> None:
         """A line with a time begins another event."""
-        if begins_record(text) and not is_of_stack(text):
+        timed = timestamp(text) is not None
+        if (timed or begins_with_level(text)) and not is_of_stack(text):
             self._wrappers.clear()
-        if timestamp(text):
+        if timed:
             self._event.clear()
             self._event_has_time = True
         elif not self._event_has_time and number - self._counted > 1:
@@ -114,7 +116,7 @@ class ExplainedLines:
         by = decided[0].match.known if decided else match.known if known and match else None
         for each in self._wrappers:
             if not exception:
-                if each.cause and len(each.frames) < _BELOW:
+                if each.cause and len(each.frames) < BELOW:
                     each.frames.append(text)
                 continue
             each.cause = "" if by else exception

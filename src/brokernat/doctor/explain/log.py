@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from brokernat.doctor.explain.explained import ExplainedLine, only_places, without_told
-from brokernat.doctor.explain.explained_lines import FRAMES, ExplainedLines, Occurrence
+from brokernat.doctor.explain.explained import ExplainedLine, only_places, shown_lines
+from brokernat.doctor.explain.explained_lines import BELOW, FRAMES, ExplainedLines, Occurrence
 from brokernat.doctor.explain.known_lines import Tells
 from brokernat.doctor.explain.log_text import (
     timestamp,
@@ -52,7 +52,6 @@ from brokernat.doctor.explain.surroundings import (
 from brokernat.text import printable
 
 _ABOVE = 60
-_BELOW = 80
 # The end of a line whose reasons are the next lines.
 _LISTS_BELOW = "error(s):"
 
@@ -71,8 +70,8 @@ class LogReport:
 
     @property
     def shown(self) -> list[ExplainedLine]:
-        """The explained lines without those that others tell."""
-        return without_told(self.explained)
+        """The explained lines that a report shows."""
+        return shown_lines(self.explained)
 
 
 def explain_log(lines: Iterable[str]) -> LogReport:
@@ -168,21 +167,20 @@ class _Reader:
                 self._explained.count(each)
         if not self._explained:
             self._take(wrapped(self._above))
-        told = self._explained
-        if all(only_places(each) and not each.cause for each in told):
+        if all(only_places(each) and not each.cause for each in self._explained):
             self._take(named_loosely(self._above))
-        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in told):
+        elif all(each.match.known.general and each.match.known.tells >= Tells.EFFECT for each in self._explained):
             self._take(numbered(self._above))
-        if all(only_places(each) and not each.cause for each in told):
+        if all(only_places(each) and not each.cause for each in self._explained):
             self._take(cut(self._above))
         if not self._explained:
             self._take(steps(self._above))
         lines = [*self._above]
-        for explained in told:
+        for explained in self._explained:
             if explained.match.known.names_code and not explained.failing.sentences:
                 # A terminal or a mail may have broken the line of the exception.
                 below = next((lines[at:] for at, line in enumerate(lines, 1) if explained.line in line), [])
-                explained.find_code(explained.line, below, told)
+                explained.find_code(explained.line, below, self._explained)
 
     def _beside_kafka(self) -> list[Occurrence]:
         """What every program prints, if a line of this short input names Kafka, or a program around it."""
@@ -233,7 +231,7 @@ class _Reader:
             self._explained.count(occurrence)
 
     def _continue(self, text: str) -> None:
-        if not continues_stack(text) or len(self._waiting[0].below) >= _BELOW:
+        if not continues_stack(text) or len(self._waiting[0].below) >= BELOW:
             self._decide()
         for each in self._waiting:
             each.below.append(text)

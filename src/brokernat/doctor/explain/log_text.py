@@ -51,8 +51,7 @@ _LEVELS = 3
 # A record over several lines: JSON, or an object as Node.js prints it.
 _OPENS = re.compile(r"\{\s*$|\{ ?[\"']?[\w.@]{1,40}[\"']?: .*,\s*$")
 _FIELD = re.compile(r"^(\{? ?)[\"']?([\w.@]{1,60})[\"']?\s*:\s*(.*?)\s*,?\s*$")
-# A level at the start of a line, behind the name of a thread or nothing.
-_BEGINS = re.compile(r"(?:\[[^\]\n]{1,80}\] ?)?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b(?!:)")
+_LEVEL_FIRST = re.compile(r"(?:\[[^\]\n]{1,80}\] ?)?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE)\b(?!:)")
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 _LEVEL = re.compile(r'"(?:log\.)?(?:level|severity)(?:_?name)?":')
 _MESSAGE = re.compile(r'"(?:message|msg|event|error)":')
@@ -191,9 +190,9 @@ def timestamp(line: str) -> str | None:
     return match["at"] or match["epoch"] or match["seconds"] if match else None
 
 
-def begins_record(line: str) -> bool:
-    """Whether a line begins with a time or a level."""
-    return timestamp(line) is not None or _BEGINS.match(line) is not None
+def begins_with_level(line: str) -> bool:
+    """Whether a line begins with a level, behind the name of a thread or nothing."""
+    return _LEVEL_FIRST.match(line) is not None
 
 
 @lru_cache(maxsize=4)
