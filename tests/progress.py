@@ -43,7 +43,7 @@ class Progress:
         group = group_of(report.nodeid)
         self._seconds[group] += report.duration  # type: ignore[assignment] # seconds and parts of them
         if report.failed:
-            self._terminal.write_line(f"FAILED {report.nodeid} ({report.when})", red=True)
+            self._terminal.write_line(f"FAILED {report.nodeid} ({report.when}): {_reason(report)}", red=True)
         if report.when == "call" or not report.passed:
             self._outcomes[group][report.outcome] += 1
 
@@ -61,3 +61,9 @@ class Progress:
     def pytest_sessionfinish(self) -> None:
         """From here on it is the summary that asks."""
         self._running = False
+
+
+def _reason(report: pytest.TestReport) -> str:
+    """The place and the first line of what was raised; the summary at the end has the whole."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return f"{crash.path}:{crash.lineno}: {crash.message.splitlines()[0]}" if crash else "no place is known"
