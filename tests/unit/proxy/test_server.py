@@ -19,7 +19,7 @@ import pytest
 from kio.schema.api_versions.v0.response import ApiVersionsResponse
 from kio.schema.metadata.v2.response import MetadataResponse
 from kio.serial import entity_reader
-from tests.support.simulated_brokers import Served, serving
+from tests.support.simulated_brokers import Served, Simulated, serving, serving_as
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
@@ -155,7 +155,7 @@ def test_a_node_that_no_rule_names_is_refused_in_words_and_not_shown(
     nodes = nodes_at(proxy.bootstrap)
     assert set(nodes) == {1, 2}
     with closing(connected(nodes[2])) as connection:
-        assert connection.recv(1) == b""
+        assert ended(connection)
     hidden = brokers.cluster.advertised[2]
     assert f"node 2 is refused: no rule names {hidden}" in caplog.text or str(hidden) in caplog.text
     proxy.use(whole_map(brokers))
@@ -172,7 +172,7 @@ def test_a_node_without_a_port_at_the_gateway_is_refused_and_no_other(
     assert set(nodes) == {1, 2}
     assert nodes_at(nodes[2]) == nodes
     with closing(connected(nodes[1])) as connection:
-        assert connection.recv(1) == b""
+        assert ended(connection)
     assert f"node 1 is refused: the rule `{first}=gw.example:{{65535+id}}` gives node 1 the port 65536" in caplog.text
     proxy.use(whole_map(brokers))
     assert nodes_at(nodes[1]) == nodes
@@ -402,6 +402,16 @@ def test_brokers_that_cannot_be_reached_are_named(caplog: pytest.LogCaptureFixtu
         with closing(connected(proxy.bootstrap)) as connection:
             assert ended(connection)
         assert "the broker cannot be reached: 127.9.1.2:1: Connection refused" in caplog.text
+
+
+def test_without_a_map_the_log_says_so_where_a_node_cannot_be_reached(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        serving_as(lambda _: Simulated({1: Endpoint("127.9.1.2", 1)}), 1) as served,
+        serve(Cluster("hq", (served.reachable[1],)), Settings(Endpoint("127.9.1.1", 9000), remember=False)) as proxy,
+        closing(connected(nodes_at(proxy.bootstrap)[1])) as connection,
+    ):
+        assert ended(connection)
+    assert "there is no address map, so advertised endpoints are dialled: give `--map`" in caplog.text
 
 
 def test_a_connection_whose_broker_is_away_takes_no_place_of_another(caplog: pytest.LogCaptureFixture) -> None:
