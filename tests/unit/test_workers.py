@@ -58,19 +58,19 @@ def test_a_group_that_has_ended_is_one_line_and_a_failure_another() -> None:
     said: list[str] = []
     progress = Progress(cast("Any", SimpleNamespace(write_line=lambda line, **_: said.append(line))))
     ids = ["tests/a.py::one", "tests/b.py::one", "tests/a.py::two"]
+    raised = SimpleNamespace(reprcrash=SimpleNamespace(path="tests/a.py", lineno=7, message="E: why\nassert 1 == 2"))
     progress.pytest_xdist_node_collection_finished(ids)
     progress.pytest_xdist_node_collection_finished(ids)
     for nodeid in ids:
         for when in ("setup", "call", "teardown"):
             failed = (nodeid, when) == ("tests/a.py::two", "call")
             outcome = "failed" if failed else "passed"
-            report = SimpleNamespace(
-                nodeid=nodeid, when=when, duration=1, outcome=outcome, failed=failed, passed=not failed
-            )
+            report = SimpleNamespace(nodeid=nodeid, when=when, duration=1, outcome=outcome, longrepr=raised)
+            report.failed, report.passed = failed, not failed
             progress.pytest_runtest_logreport(cast("pytest.TestReport", report))
         progress.pytest_runtest_logfinish(nodeid)
     assert said == [
         "[ 66%]    3 s  tests/b.py: 1 passed",
-        "FAILED tests/a.py::two (call)",
+        "FAILED tests/a.py::two (call): tests/a.py:7: E: why",
         "[100%]    6 s  tests/a.py: 1 failed, 1 passed",
     ]
