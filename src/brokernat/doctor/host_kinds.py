@@ -9,6 +9,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
 
+DOCKER_HOST = frozenset({"host.docker.internal", "gateway.docker.internal", "host.containers.internal"})
+"""The names by which containers know the machine that runs them."""
 _INSIDE = (".svc", ".internal", ".local", ".lan", ".intern", ".docker", ".cluster")
 
 

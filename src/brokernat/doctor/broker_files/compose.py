@@ -1,50 +1,68 @@
-"""Brokers in a Docker compose file: the environment variables that their images turn into settings; pure.
-
-Values from other sources (the shell, `.env`, `env_file`, `extends`) are not read, because a report must not depend on
-the user's shell. `docker compose config` writes a file with all values filled in.
+"""Brokers in a Docker compose file: the environment variables that their images turn into settings, and the bootstrap
+servers of the other services; pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
 from brokernat.address.host import is_wildcard
-from brokernat.config.document import parser
 from brokernat.doctor.broker_files.listeners import setting_like
-from brokernat.doctor.evidence import BrokerFile
+from brokernat.doctor.broker_files.services import (
+    RESOLVE,
+    Beside,
+    Service,
+    interpolated,
+    merged,
+    services_of,
+    texts,
+    variables_of,
+)
+from brokernat.doctor.evidence import BrokerFile, ComposeClient, Way
+from brokernat.doctor.host_kinds import is_loopback
 from brokernat.errors import ConfigError, Finding, Location, read_all
 from brokernat.text import listed
 
-RESOLVE = "`docker compose config > resolved.yaml` fills in what compose takes from elsewhere: give that file"
-
-_VARIABLE = re.compile(r"\$(?:(\$)|[A-Za-z_]\w*|\{[A-Za-z_]\w*(?::?-([^${}]*)|[^${}]*)?\})")
 _RUNS = {1: ".", 2: "_", 3: "-"}
 _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:(.*):)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
-# Nested aliases in a small file can expand to more text than fits into memory.
-_NESTED = (dict, list, set)
 _WITHOUT_CFG = re.compile(r"(?:^|/)(?:apache/kafka|confluentinc/)")
+_NEEDS_CLUSTER_ID = re.compile(r"confluentinc/cp-(?:kafka|server)\b")
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
+# The image of wurstmeister puts the output of a command there.
+_AT_START = re.compile(r"_\{\w+\}")
+_IN_COMMAND = re.compile(r"KAFKA_(?:CFG_)?(?:ADVERTISED_)?LISTENERS=|\b(?:advertised\.)?listeners=")
+_CLIENT = re.compile(r"BOOTSTRAP|BROKERS?(?!_?ID)(?:_|$)|KAFKA_(?:HOSTS?|SERVERS?|URL|ADDRESS)$")
+_ENDPOINT = re.compile(r"(?:[A-Za-z_]+://)?([\w.-]+):(\d{1,5})", re.ASCII)
 
 
-def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
+def parse_compose(
+    text: str, source: str, beside: Beside = lambda _: None, overriding: Iterable[tuple[str, str]] = ()
+) -> tuple[BrokerFile, ...]:
     """A file for each service that sets something about listeners.
 
+    Args:
+        beside: reads the files that belong to the project.
+        overriding: text and name of each file that is merged into this one.
+
     Raises:
-        ConfigError: it is not a compose file, or a setting depends on a variable without a default.
+        ConfigError: it is not a compose file, or a setting depends on a variable without a default or on what the
+            container runs.
     """
+    services = services_of(text, source, beside)
+    for other in overriding:
+        services = merged(services, services_of(*other, beside))
+    variables = variables_of(beside(".env") or "")
+    published = {name: _published(service, variables) for name, service in services.items()}
+    clients = tuple(_clients(services, variables))
 
-    services = _services(text, source)
-    published = {name: _published(service) for name, service in services.items()}
-
-    def read(named: tuple[str, dict[str, Any]]) -> BrokerFile:
+    def read(named: tuple[str, Service]) -> BrokerFile:
         name, service = named
-        settings = tuple(_settings(service, f"service `{name}`", source))
+        settings = tuple(_settings(service, f"service `{name}`", source, variables))
         filled = settings + _of_the_image(service.get("image"), dict(settings))
         ports = published[name]
         return BrokerFile(
@@ -55,11 +73,15 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
             tuple(map(str, _listed(service, "profiles"))),
             (name, *_names(service)),
             any(theirs != () for other, theirs in published.items() if other != name),
+            clients,
+            tuple(_lacking(service, dict(settings))),
         )
 
     files = tuple(each for each in read_all(read, services.items()) if each.settings)
     images = {name: service.get("image") for name, service in services.items()}
-    others = [f"`{name}`" for name, image in images.items() if isinstance(image, str) and "redpanda" in image]
+    others = [
+        f"`{name}`" for name, image in images.items() if isinstance(image, str) and "redpandadata/redpanda" in image
+    ]
     if others and not files:
         message = f"`{source}`: {listed(others)} is Redpanda, whose listeners stand in its command"
         hint = "give `doctor` a bootstrap server of the running cluster; `--advertise-kafka-addr` is what clients dial"
@@ -67,47 +89,31 @@ def parse_compose(text: str, source: str) -> tuple[BrokerFile, ...]:
     return files
 
 
-def _services(text: str, source: str) -> dict[str, dict[str, Any]]:
-    try:
-        document = parser("safe").load(text)
-    except (YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # ruamel.yaml raises its own errors for some faults only: a key that is a list is a TypeError. Its messages may
-        # quote the file, which may hold a password.
-        mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
-        location = Location(source) if mark is None else Location(source, mark.line + 1, mark.column + 1)
-        hint = "`docker compose config` names what is wrong; a name of a service or of a setting is plain text"
-        raise ConfigError(Finding("yaml-syntax", "it is no YAML that compose could read", hint, location)) from None
-    services = document.get("services") if isinstance(document, dict) else None
-    if not isinstance(services, dict):
-        hint = "give a compose file, or a broker's server.properties (whose name does not end in .yml or .yaml)"
-        raise ConfigError(Finding("not-compose", f"`{source}` has no `services`", hint))
-    return {str(name): service for name, service in services.items() if isinstance(service, dict)}
+def settings_of_variables(variables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The listener settings among the variables of a container (`docker run --env-file`), whose image is unknown."""
+    named = ((_setting_of(name, ignores_cfg=False), value) for name, value in variables.items())
+    return tuple((setting, value.strip()) for setting, value in named if setting and setting_like(setting))
 
 
-def _settings(service: dict[str, Any], where: str, source: str) -> Iterator[tuple[str, str]]:
-    image = service.get("image")
-    ignores_cfg = isinstance(image, str) and _WITHOUT_CFG.search(image) is not None
-    for variable, value in _environment(service.get("environment")):
-        setting = _setting_of(variable, ignores_cfg=ignores_cfg)
-        if setting is None or not setting_like(setting):
-            continue
-        text = _interpolated(value)
+def _settings(service: Service, where: str, source: str, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    ignores_cfg = _WITHOUT_CFG.search("".join(texts(service.get("image")))) is not None
+    named = ((_setting_of(name, ignores_cfg=ignores_cfg), name, value) for name, value in service["environment"])
+    kept = [(setting, name, value) for setting, name, value in named if setting and setting_like(setting)]
+    commands = " ".join(chain.from_iterable(texts(service.get(key)) for key in ("command", "entrypoint")))
+    if kept and _IN_COMMAND.search(commands):
+        message = f"{where}: its command sets listeners, which only the running container knows"
+        hint = "give `doctor` a bootstrap server of the running cluster, or write the settings into `environment`"
+        raise ConfigError(Finding("variable-unknown", message, hint, Location(source)))
+    for setting, name, value in kept:
+        text = interpolated(value, variables)
         if text is None:
-            message = f"{where}: `{variable}` depends on a variable that has no default in the file"
+            message = f"{where}: `{name}` depends on a variable that has no default in the file"
             raise ConfigError(Finding("variable-unknown", message, RESOLVE, Location(source)))
+        if filled := _AT_START.search(text):
+            message = f"{where}: the image fills in `{filled[0]}` of `{name}` at its start"
+            hint = "write the value that the container has, or give `doctor` a bootstrap server of the running cluster"
+            raise ConfigError(Finding("variable-unknown", message, hint, Location(source)))
         yield setting, text.strip()
-
-
-def _environment(environment: object) -> Iterator[tuple[str, str]]:
-    """Reads both forms; a variable without a value comes from the shell, like `${NAME}`."""
-    if isinstance(environment, dict):
-        for name, value in environment.items():
-            if not isinstance(value, _NESTED):
-                yield str(name), f"${{{name}}}" if value is None else str(value)
-    elif isinstance(environment, list):
-        for entry in (each for each in environment if not isinstance(each, _NESTED)):
-            name, given, value = str(entry).partition("=")
-            yield name, value if given else f"${{{name}}}"
 
 
 def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
@@ -124,17 +130,48 @@ def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
     return re.sub("_{1,3}", lambda run: _RUNS[len(run[0])], rest)
 
 
-def _interpolated(text: str) -> str | None:
-    """The text with the defaults of its variables, None if a default is missing."""
-    unknown = False
+def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
+    """Variables without which the image's own start script ends (`dub ensure CLUSTER_ID`)."""
+    image = "".join(texts(service.get("image")))
+    if (
+        _NEEDS_CLUSTER_ID.search(image)
+        and "process.roles" in settings
+        and "CLUSTER_ID" not in dict(service["environment"])
+    ):
+        yield "CLUSTER_ID"
 
-    def filled(found: re.Match[str]) -> str:
-        nonlocal unknown
-        unknown |= found[1] is None and found[2] is None
-        return "$" if found[1] else found[2] or ""
 
-    result = _VARIABLE.sub(filled, text)
-    return None if unknown or "${" in _VARIABLE.sub("", text) else result
+def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> Iterator[ComposeClient]:
+    """The bootstrap servers in the variables of each service."""
+    for name, service in services.items():
+        for variable, value in service["environment"]:
+            text = interpolated(value, variables)
+            if text is None or not _CLIENT.search(variable) or "LISTENER" in variable:
+                continue
+            ends = [_ENDPOINT.fullmatch(each.strip()) for each in text.split(",")]
+            if all(ends):
+                for each in filter(None, ends):
+                    yield ComposeClient(name, variable, each[1], int(each[2]), _way(services, service, each[1]))
+
+
+def _way(services: Mapping[str, Service], client: Service, host: str) -> Way:
+    if client.get("network_mode") or any(host in re.split("[:=]", each) for each in _given_hosts(client)):
+        return "elsewhere"
+    if is_loopback(host):
+        return "own"
+    having = [service for name, service in services.items() if host in (name, *_names(service))]
+    if not having:
+        return "unknown" if "." not in host else "elsewhere"
+    return "shared" if any(_networks(client) & _networks(service) for service in having) else "apart"
+
+
+def _given_hosts(service: Service) -> Iterator[str]:
+    for key in ("extra_hosts", "links", "external_links"):
+        yield from texts(service.get(key))
+
+
+def _networks(service: Service) -> set[str]:
+    return set(texts(service.get("networks"))) or {"default"}
 
 
 def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -145,12 +182,12 @@ def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, s
     return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
 
 
-def _listed(service: dict[str, Any], name: str) -> list[Any]:
+def _listed(service: Service, name: str) -> list[Any]:
     value = service.get(name)
     return value if isinstance(value, list) else []
 
 
-def _names(service: dict[str, Any]) -> Iterator[str]:
+def _names(service: Service) -> Iterator[str]:
     """What the service is called in Docker's networks, and its fixed addresses there."""
     yield from (str(service[name]) for name in ("hostname", "container_name") if name in service)
     networks = service.get("networks")
@@ -160,19 +197,20 @@ def _names(service: dict[str, Any]) -> Iterator[str]:
             yield from (str(network[name]) for name in ("ipv4_address", "ipv6_address") if name in network)
 
 
-def _published(service: dict[str, Any]) -> tuple[tuple[int, int, str], ...] | None:
+def _published(service: Service, variables: Mapping[str, str]) -> tuple[tuple[int, int, str], ...] | None:
     """As `_ports`; None in the host's own network, where nothing is published."""
-    return None if service.get("network_mode") == "host" else tuple(_ports(service))
+    return None if service.get("network_mode") == "host" else tuple(_ports(service, variables))
 
 
-def _ports(service: dict[str, Any]) -> Iterator[tuple[int, int, str]]:
+def _ports(service: Service, variables: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
     """Container port, host port, the host's address (empty for all); ports that Docker chooses are left out."""
     for entry in _listed(service, "ports"):
         if isinstance(entry, dict):
-            pair = [str(each) for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
+            given = [each for name in ("target", "published") if isinstance(each := entry.get(name), (int, str))]
+            pair = [interpolated(str(each), variables) or "" for each in given]
             if len(pair) == 2 and all(map(_NUMBER.fullmatch, pair)):
                 yield int(pair[0]), int(pair[1]), _address(str(entry.get("host_ip", "")))
-        elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(_interpolated(str(entry)) or "")):
+        elif isinstance(entry, (int, str)) and (parts := _PORT.fullmatch(interpolated(str(entry), variables) or "")):
             first, last, inside = int(parts[2]), int(parts[3] or parts[2]), int(parts[4])
             at = _address(parts[1] or "")
             yield from ((inside + step, first + step, at) for step in range(min(last - first, _MOST_PORTS) + 1))

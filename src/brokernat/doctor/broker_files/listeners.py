@@ -42,6 +42,7 @@ LISTENER_SETTINGS = frozenset(
         "controller.listener.names",
         "controller.quorum.voters",
         "process.roles",
+        "zookeeper.connect",
         "node.id",
         "broker.id",
         *FORMER_SETTINGS,
@@ -54,6 +55,13 @@ _LONG_NAMES = (
     "listener.security.protocol.map",
     "inter.broker.listener.name",
 )
+_OTHER_PROGRAMS = {
+    "config.storage.topic": "a Kafka Connect worker",
+    "kafkastore.bootstrap.servers": "a Schema Registry",
+    "kafkastore.topic": "a Schema Registry",
+    "ksql.service.id": "a ksqlDB server",
+    "ksql.streams.bootstrap.servers": "a ksqlDB server",
+}
 ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 
@@ -117,10 +125,10 @@ class BrokerListeners:
         return self.file.name if self.node_id is None else f"node {self.node_id} ({self.file.name})"
 
     @property
-    def voters(self) -> dict[int, int]:
-        """The controllers that the file names (`controller.quorum.voters`): the port of each node id."""
+    def voters(self) -> tuple[Voter, ...]:
+        """The controllers that the file names (`controller.quorum.voters`)."""
         found = map(_VOTER.fullmatch, _names(self.settings.get("controller.quorum.voters", "")))
-        return {int(each[1]): int(each[3]) for each in found if each}
+        return tuple(Voter(int(each[1]), each[2], int(each[3])) for each in found if each)
 
     @property
     def is_kraft(self) -> bool:
@@ -148,9 +156,34 @@ class BrokerListeners:
             return []
         return [other for other in self.listeners if other.name != advertised.name and other.port == advertised.port]
 
+    @property
+    def host_ports(self) -> frozenset[int]:
+        """The ports of the Docker host that a container takes; none outside of Docker."""
+        if self.file.published is None:
+            return frozenset(each.port for each in self.listeners) if self.file.names else frozenset()
+        return frozenset(outside for _, outside in self.file.published)
+
+    def host_addresses(self, port: int) -> set[str]:
+        """The host's addresses at which a container takes a port of the host; empty text for every address."""
+        if self.file.published is None:
+            return {"" if is_wildcard(each.host) else each.host for each in self.listeners if each.port == port}
+        addresses = self.file.addresses or ("",) * len(self.file.published)
+        return {at for (_, outside), at in zip(self.file.published, addresses, strict=False) if outside == port}
+
     def of_clients(self) -> tuple[Listener, ...]:
         """The bound listeners, without the controllers'."""
         return tuple(each for each in self.listeners if each.name not in self.controllers)
+
+
+class Voter(NamedTuple):
+    """A controller in `controller.quorum.voters`."""
+
+    node_id: int
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.node_id}@{self.host}:{self.port}"
 
 
 class ListenerOfBroker(NamedTuple):
@@ -172,7 +205,20 @@ def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ..
         ConfigError: Java cannot read the file.
     """
     settings = parse_properties(text, source)
-    return tuple((each.name, each.value.strip()) for each in settings if setting_like(each.name))
+    return tuple(
+        (each.name, each.value.strip()) for each in settings if setting_like(each.name) or is_lost_listener(*each[:2])
+    )
+
+
+def is_lost_listener(name: str, value: str) -> bool:
+    """Whether a line is the rest of a list of listeners (`NAME://host:port`): the line before it does not continue."""
+    return value.startswith("//") and _ENTRY.fullmatch(f"{name}:{value.split(',')[0].strip()}") is not None
+
+
+def other_program(text: str, source: str) -> str | None:
+    """The program of Kafka's world that reads this properties file, if it is not a broker."""
+    names = {each.name for each in parse_properties(text, source)}
+    return next((program for setting, program in _OTHER_PROGRAMS.items() if setting in names), None)
 
 
 def setting_like(name: str) -> str | None:

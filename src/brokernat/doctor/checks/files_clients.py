@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from brokernat.doctor.broker_files.listeners import (
     BrokerListeners,
+    Listener,
     ListenerOfBroker,
     advertised_listeners,
     serving,
@@ -146,12 +148,24 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
         if not inside_name(each.host):
             continue
         message = f"{each} is for clients that resolve this name, usually those in the broker's own network"
-        if any(other.where in ("anywhere", "same-machine") for other in broker.advertised):
+        others_own = {name for other in serving(evidence) for name in other.file.names}
+        near = get_close_matches(each.host, broker.file.names, n=1, cutoff=0.75)
+        if near and each.host not in others_own:
+            fix = f"advertise {each.name}://{near[0]}:{each.port}, or give the service this name (`hostname`)"
+            message = f"{each} is advertised, and no service has this name; this one is called {near[0]}"
+            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+        elif any(other.where in ("anywhere", "same-machine") for other in broker.advertised) or _used(broker, each):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
             fix = "add a listener that advertises a name that clients elsewhere resolve"
             yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _used(broker: BrokerListeners, advertised: Listener) -> bool:
+    """Whether another service of the compose file bootstraps at this endpoint."""
+    at = advertised.host, advertised.port
+    return any((each.host, each.port) == at for each in broker.file.clients if each.service not in broker.file.names)
 
 
 @check("BN825", Need.FILES)
@@ -166,14 +180,17 @@ def loopback_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     containers.
     Remedy: add a second listener that advertises a name for clients elsewhere.
     """
-    several, names = len(serving(evidence)) > 1, _by_name(evidence)
+    several, names = len(serving(evidence)), _by_name(evidence)
     for broker, each in advertised_listeners(evidence):
         if not is_loopback(each.host):
             continue
         others = [other for _, other in names[each.name] if other.host and not is_loopback(other.host)]
         alone = f"{each} is only for clients on the broker's machine"
-        if each.name == broker.inter_broker and several:
-            # Brokers of one machine may all advertise it.
+        on_one_machine = broker.file.published is None and len({end.endpoint for _, end in names[each.name]}) == several
+        if each.name == broker.inter_broker and several > 1 and on_one_machine and not others:
+            message = f"{each} is the inter-broker listener: brokers find each other on one machine only"
+            yield info(broker.name, message, broker=f"on several machines advertise {each.name} with their names")
+        elif each.name == broker.inter_broker and several > 1:
             severity = Severity.WARNING if broker.file.published is None and not others else Severity.ERROR
             message = f"{each} is the inter-broker listener: each other broker would dial itself"
             fix = f"advertise {each.name} with a name that the other brokers resolve"

@@ -1,6 +1,4 @@
-"""Checks of brokers' files: the ports that listeners are bound to, those of the host that lead there, and in KRaft mode
-the controllers' listener and where nodes look for it.
-"""
+"""Checks of brokers' files: the addresses and ports of listeners, and the ports of the host that lead there."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from brokernat.doctor.broker_files.listeners import (
     serving,
 )
 from brokernat.doctor.checks.places import probed_endpoints
-from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
+from brokernat.doctor.checks.registry import Need, check, error, finding, warning
 from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
-from brokernat.doctor.host_kinds import address, inside_name, is_loopback
+from brokernat.doctor.host_kinds import DOCKER_HOST, address, inside_name, is_loopback
 
 
 @check("BN813", Need.FILES)
@@ -109,7 +107,8 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     for broker, listener in advertised_listeners(evidence):
         published, bound = broker.file.published, broker.bound_port(listener.name)
-        if not listener.host or inside_name(listener.host) or published is None or bound is None:
+        elsewhere = inside_name(listener.host) and listener.host.lower() not in DOCKER_HOST
+        if not listener.host or elsewhere or published is None or bound is None:
             continue
         leads_to = [inside for inside, outside in published if outside == listener.port]
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
@@ -121,7 +120,7 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         elif not leads_to and (outside := dict(published).get(bound)) is not None:
             instead = f"advertise {bracketed(listener.host)}:{outside}, which leads to this listener"
             # A port of a host is published once.
-            taken = any(_publishes(each, listener.port) for each in serving(evidence))
+            taken = any(listener.port in each.host_ports for each in serving(evidence))
             fixes = (instead,) if taken else (fix, f"or {instead}")
             if is_loopback(listener.host) or _of_docker_host(evidence, listener.host):
                 message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
@@ -137,16 +136,12 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _of_docker_host(evidence: Evidence, host: str) -> bool:
-    """Whether a listener that advertises this host is published at the port that it advertises."""
-    return any(
+    """Whether it is the Docker host: by its name, or because a listener is published at the port that it advertises."""
+    return host.lower() in DOCKER_HOST or any(
         (broker.bound_port(each.name), each.port) in (broker.file.published or ())
         for broker, each in advertised_listeners(evidence)
         if each.host.lower() == host.lower()
     )
-
-
-def _publishes(broker: BrokerListeners, port: int) -> bool:
-    return any(outside == port for _, outside in broker.file.published or ())
 
 
 def _failures_at(evidence: Evidence, port: int) -> list[Failure]:
@@ -192,7 +187,7 @@ def bound_to_loopback(evidence: Evidence) -> Iterator[CheckFinding]:
                 severity = Severity.ERROR if proven or _bound_elsewhere(bound.name, evidence) else Severity.WARNING
                 sure = Confidence.PROVEN if proven else Confidence.LIKELY
                 yield finding(severity, broker.name, message, broker=fix, explains=failures, confidence=sure)
-            elif elsewhere and outside is not None and all(map(is_loopback, _addresses(broker, outside))):
+            elif elsewhere and outside is not None and all(map(is_loopback, broker.host_addresses(outside))):
                 message = f"{advertised} is advertised, and the host's port {outside} is published on loopback only"
                 fix = f'publish it on every address: `ports: ["{outside}:{bound.port}"]`'
                 yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
@@ -202,112 +197,3 @@ def _bound_elsewhere(name: str, evidence: Evidence) -> bool:
     """Whether another broker binds the listener of this name to an address that is not loopback."""
     bound = (each for broker in serving(evidence) for each in broker.of_clients() if each.name == name)
     return any(each.host.lower() not in _LOOPBACK for each in bound)
-
-
-@check("BN833", Need.FILES)
-def host_port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Two services publish one port of the host.
-
-    Cause: Services publish the same port of the host, so only one of them starts: {subjects}.
-    What: two services of a compose file publish the same port of the host.
-    Why: a port of the host leads to one container; Docker does not start the second one ("port is already allocated").
-    Services that no profile starts together may share a port, and so may services that publish it on different
-    addresses of the host.
-    Remedy: give each service its own port, and advertise it.
-    """
-    brokers = all_listeners(evidence)
-    for port in sorted({outside for broker in brokers for _, outside in broker.file.published or ()}):
-        having = [broker for broker in brokers if _publishes(broker, port)]
-        together = [each for each in having if any(_in_each_others_way(each, other, port) for other in having)]
-        if together:
-            names = " and ".join(broker.name for broker in together)
-            message = f"the host's port {port} is published {len(together)} times: only one of them starts"
-            yield error(names, message, broker="give each service a port of its own, and advertise it")
-
-
-def _in_each_others_way(one: BrokerListeners, other: BrokerListeners, port: int) -> bool:
-    """Whether both are of one compose file, and neither a profile nor an address of the host keeps them apart."""
-    profiles, others = set(one.file.profiles), set(other.file.profiles)
-    same_file = one.file.name.rpartition(" ")[0] == other.file.name.rpartition(" ")[0]
-    at, also_at = _addresses(one, port), _addresses(other, port)
-    together = not profiles or not others or bool(profiles & others)
-    return one is not other and same_file and together and ("" in at | also_at or bool(at & also_at))
-
-
-def _addresses(broker: BrokerListeners, port: int) -> set[str]:
-    """The host's addresses at which a service publishes a port of the host; empty text for every address."""
-    published = broker.file.published or ()
-    addresses = broker.file.addresses or ("",) * len(published)
-    return {address for (_, outside), address in zip(published, addresses, strict=False) if outside == port}
-
-
-_CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
-
-
-@check("BN823", Need.FILES, explains=("BN814", "BN816"))
-def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
-    """The controllers' listener is wrong.
-
-    Cause: The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.
-    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients.
-    Why: in KRaft mode `controller.listener.names` lists the listeners of the quorum. Nodes with the controller role
-    bind them, and other brokers only dial them; a broker that breaks this rule does not start. Kafka compares these
-    names as written, not in upper case.
-    Remedy: follow the hint of the finding.
-    """
-    for broker in all_listeners(evidence):
-        if broker.is_kraft:
-            yield from _kraft(broker)
-        elif broker.controllers:
-            message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
-            fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
-            yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
-
-
-def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
-    bound = {each.name for each in broker.listeners}
-    absent = [name for name in broker.controllers if name not in bound]
-    present = [name for name in broker.controllers if name in bound]
-    others = [each.name for each in broker.of_clients()]
-    advertised = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
-    if not broker.controllers:
-        fix = f"set `{_CONTROLLERS}` to the name of the quorum's listener"
-        yield error(broker.name, f"`{_CONTROLLERS}` is not set", broker=fix)
-    elif "controller" in broker.roles and absent:
-        fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
-        yield error(
-            broker.name, f"`{_CONTROLLERS}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix
-        )
-    elif "controller" not in broker.roles and present:
-        fix = f"remove {', '.join(present)} from `listeners`: only nodes with the controller role bind it"
-        yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)
-    elif not broker.serves_clients and others:
-        fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
-        yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
-    if advertised and broker.serves_clients:
-        message = "is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
-        yield info(broker.name, f"{', '.join(advertised)} {message}")
-
-
-@check("BN836", Need.FILES)
-def quorum_port(evidence: Evidence) -> Iterator[CheckFinding]:
-    """The quorum's controllers are listed with another port.
-
-    Cause: Nodes do not find the controllers, whose ports differ from those in `controller.quorum.voters`: {subjects}.
-    What: `controller.quorum.voters` has a port at which the controllers' listener of that node is not bound.
-    Why: each node dials the controllers at the addresses in this setting. A broker starts only when it has found the
-    active controller; until then it waits, and logs that the connection could not be established.
-    Remedy: write the port of the listener in `controller.listener.names`.
-    """
-    bound = {
-        broker.node_id: [each.port for each in broker.listeners if each.name in broker.controllers]
-        for broker in all_listeners(evidence)
-        if "controller" in broker.roles
-    }
-    for broker in all_listeners(evidence):
-        wrong = {node: port for node, port in broker.voters.items() if bound.get(node) and port not in bound[node]}
-        if wrong:
-            named = ", ".join(f"port {port} for node {node}" for node, port in wrong.items())
-            right = ", ".join(f"{bound[node][0]} for node {node}" for node in wrong)
-            message = f"`{_VOTERS}` has {named}, where the controllers' listener is not bound"
-            yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")

@@ -14,6 +14,7 @@ from brokernat.doctor.broker_files.listeners import (
     advertised_listeners,
     all_listeners,
     former_settings,
+    is_lost_listener,
     serving,
     setting_like,
 )
@@ -42,10 +43,10 @@ _COMMAS = {**_COMMAS_IN_KRAFT, _PROTOCOL_MAP: "Kafka refuses to start", "process
 def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
     """A broker's file has an entry that Kafka cannot read.
 
-    Cause: Entries about listeners cannot be read, so the broker does not start: {subjects}.
-    What: a broker's file has a listener entry that Kafka cannot read, or has no listener at all.
-    Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`. The broker does not
-    start.
+    Cause: Entries about listeners cannot be read, or are lost: {subjects}.
+    What: a broker's file has a listener entry that Kafka cannot read or that is lost, or has no listener at all.
+    Why: a listener is `NAME://host:port` (brackets around IPv6), a mapping is `NAME:PROTOCOL`; commas separate them,
+    and only a backslash at the end of a line continues it. The broker does not start, or lacks the listener.
     Remedy: write the entry in that form.
     """
     for broker in all_listeners(evidence):
@@ -55,7 +56,19 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
                 fix = f"write the comment on a line of its own: in `{setting}` it is part of the value"
             elif entry != entry.strip("\"'"):
                 fix = f"remove the quotes from `{setting}`: they are part of the value"
+            elif "${" in entry:
+                fix = f"fill in the placeholder in `{setting}`: Kafka does not"
             yield error(broker.name, f"Kafka cannot read `{entry}` in `{setting}`", broker=fix)
+        for setting, listeners in (("listeners", broker.listeners), ("advertised.listeners", broker.advertised)):
+            for each in listeners:
+                if "://" in each.name:
+                    message = f"Kafka reads `{each}` in `{setting}` as one listener"
+                    yield error(broker.name, message, broker="separate listeners by a comma")
+        for name, value in broker.settings.items():
+            if is_lost_listener(name, value):
+                message = f"`{name}:{value}` is a setting of its own, and Kafka ignores it"
+                fix = r"end the line before it with `\`, with no blank behind it"
+                yield error(broker.name, message, broker=fix)
         for setting, releases in _COMMAS.items():
             value = broker.settings.get(setting, "")
             # Kafka drops empty entries at the end of the map (`String.split`).

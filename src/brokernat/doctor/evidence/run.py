@@ -179,6 +179,24 @@ class ExecutorSeen:
         return f"executor {self.executor}{place}" if self.executor else "an executor that was expected"
 
 
+Way = Literal["own", "shared", "apart", "unknown", "elsewhere"]
+
+
+@dataclass(frozen=True, slots=True)
+class ComposeClient:
+    """A bootstrap server that a service of a compose file has in one of its variables.
+
+    `way` is where its host leads from this container: to itself, to a service in a shared network or in another one
+    only, to no service, or to what the file does not tell.
+    """
+
+    service: str
+    variable: str
+    host: str
+    port: int
+    way: Way
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerFile:
     """The listener settings of a broker's file. `name` is the file, with the service if it is a compose file.
@@ -186,7 +204,9 @@ class BrokerFile:
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
     port, host port), None if the file is not a compose file or the container uses the host's network; `addresses` are
     the host's address of each, empty for every address. `profiles` are those that the service starts with; `names` are
-    those that Docker's own networks know it by. `others_publish` is whether another service publishes ports.
+    those that Docker's own networks know it by. `others_publish` is whether another service publishes ports. `clients`
+    are the bootstrap servers of all services of the compose file; `lacking` are variables without which the image's
+    start script ends.
     """
 
     name: str
@@ -196,6 +216,8 @@ class BrokerFile:
     profiles: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     others_publish: bool = False
+    clients: tuple[ComposeClient, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ services:
     ("text", "said"),
     [
         ("services: [", "it is no YAML that compose could read: c line 1"),
-        ("services: {a: 1, a: canary}", "it is no YAML that compose could read: c line 1"),
+        ("services: {a: 1, a: canary}", "a name is given twice in one mapping, which compose refuses: c line 1"),
         ("services: 2001-99-99", "it is no YAML that compose could read: c"),
         ("services: {? [a, [canary]] : c}", "it is no YAML that compose could read: c"),
         ("services: {? {a: canary} : c}", "it is no YAML that compose could read: c line 1"),

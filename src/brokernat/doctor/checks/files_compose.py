@@ -1,0 +1,119 @@
+"""Checks of compose files: what containers make of listeners, and the bootstrap servers of the other services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, all_listeners, serving
+from brokernat.doctor.checks.registry import Need, check, error
+from brokernat.doctor.evidence import ComposeClient, Evidence
+from brokernat.doctor.finding import CheckFinding
+from brokernat.doctor.host_kinds import address, is_loopback
+
+
+@check("BN833", Need.FILES)
+def host_port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Two services publish one port of the host.
+
+    Cause: Services publish the same port of the host, so only one of them starts: {subjects}.
+    What: two services of a compose file publish the same port of the host, or bind it in the host's own network.
+    Why: a port of the host leads to one container; Docker does not start the second one ("port is already allocated").
+    Services that no profile starts together may share a port, and so may services that publish it on different
+    addresses of the host.
+    Remedy: give each service its own port, and advertise it.
+    """
+    brokers = all_listeners(evidence)
+    for port in sorted({port for broker in brokers for port in broker.host_ports}):
+        having = [broker for broker in brokers if port in broker.host_ports]
+        together = [each for each in having if any(_in_each_others_way(each, other, port) for other in having)]
+        if together:
+            names = " and ".join(broker.name for broker in together)
+            message = f"the host's port {port} is taken {len(together)} times: only one of them starts"
+            yield error(names, message, broker="give each service a port of its own, and advertise it")
+
+
+def _in_each_others_way(one: BrokerListeners, other: BrokerListeners, port: int) -> bool:
+    """Whether both are of one compose file, and neither a profile nor an address of the host keeps them apart."""
+    profiles, others = set(one.file.profiles), set(other.file.profiles)
+    same_file = one.file.name.rpartition(" ")[0] == other.file.name.rpartition(" ")[0]
+    at, also_at = one.host_addresses(port), other.host_addresses(port)
+    together = not profiles or not others or bool(profiles & others)
+    return one is not other and same_file and together and ("" in at | also_at or bool(at & also_at))
+
+
+@check("BN838", Need.FILES)
+def address_of_another_machine(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A container binds an address that it does not have.
+
+    Cause: Containers bind addresses that they do not have, so the broker does not start: {subjects}.
+    What: a service of a compose file has an IP address in `KAFKA_LISTENERS` that is none of its container.
+    Why: a container has the addresses of its Docker networks only, not those of its host: the bind fails with "Cannot
+    assign requested address". What clients dial stands in the advertised listeners.
+    Remedy: bind every address (`NAME://0.0.0.0:PORT`), and advertise the host's address.
+    """
+    for broker in all_listeners(evidence):
+        for bound in broker.listeners if broker.file.published is not None else ():
+            place = address(bound.host)
+            if place is None or place.is_unspecified or place.is_loopback or bound.host in broker.file.names:
+                continue
+            message = f"{bound} is bound in a container, which does not have this address"
+            yield error(broker.name, message, broker=f"bind every address: `{bound.name}://0.0.0.0:{bound.port}`")
+
+
+@check("BN839", Need.FILES)
+def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A service of the compose file has a bootstrap server that does not serve it.
+
+    Cause: Services of the compose file have bootstrap servers that do not serve them: {subjects}.
+    What: a variable of a service has a bootstrap server that is the container itself, that no broker binds, that is in
+    another network, or whose listener advertises localhost.
+    Why: in a container `localhost` is the container. A broker answers with the endpoints of the listener that the
+    client connected to, and one that advertises localhost is for clients on the Docker host.
+    Remedy: use the listener that advertises the service's name, as `SERVICE:PORT`.
+    """
+    brokers = [broker for broker in serving(evidence) if broker.file.clients]
+    for client in dict.fromkeys(client for broker in brokers for client in broker.file.clients):
+        siblings = [broker for broker in brokers if client in broker.file.clients]
+        if any(client.service in broker.file.names for broker in siblings):
+            continue
+        at = next((broker for broker in siblings if client.host in broker.file.names), None)
+        message = _fault(client, at, siblings)
+        if message:
+            inside = [end for broker in siblings if at in (None, broker) for end in _inside(broker)]
+            fix = f"add a listener to the broker that advertises {siblings[0].file.names[0]}:PORT, and use it"
+            if inside:
+                fix = f"set `{client.variable}` to {inside[0]}"
+            yield error(client.service, f"`{client.variable}` has {client.host}:{client.port}, {message}", client=fix)
+
+
+def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list[BrokerListeners]) -> str | None:
+    """What is wrong with a bootstrap server; None if nothing, or if it leads to something else than these brokers."""
+    if client.way == "own":
+        ports = {port for each in siblings for pair in each.file.published or () for port in pair}
+        return "which in its container is the container itself" if client.port in ports else None
+    if client.way == "unknown":
+        names = [name for each in siblings for name in each.file.names]
+        near = get_close_matches(client.host, names, n=1, cutoff=0.75)
+        return f"and no service has this name; one is called {near[0]}" if near else None
+    if broker is None or client.way == "elsewhere":
+        return None
+    if client.way == "apart":
+        return "and shares no network with that service"
+    listener = next((each for each in broker.of_clients() if each.port == client.port), None)
+    if listener is None:
+        bound = ", ".join(str(each.port) for each in broker.of_clients())
+        return f"where no listener is bound (bound: {bound})"
+    told = next((each for each in broker.advertised if each.name == listener.name), None)
+    if told is not None and is_loopback(told.host):
+        return f"whose listener {listener.name} advertises {told.endpoint}: the client then dials itself"
+    return None
+
+
+def _inside(broker: BrokerListeners) -> list[str]:
+    """The endpoints that serve clients in the same Docker network."""
+    return [each.endpoint for each in broker.advertised if _serves_containers(broker, each)]
+
+
+def _serves_containers(broker: BrokerListeners, advertised: Listener) -> bool:
+    return advertised.host in broker.file.names and broker.bound_port(advertised.name) == advertised.port

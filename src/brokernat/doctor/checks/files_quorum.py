@@ -1,0 +1,162 @@
+"""Checks of brokers' files: what stops a node of a quorum (KRaft) from starting or from finding the controllers, and a
+broker from finding ZooKeeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from brokernat.doctor.broker_files.listeners import BrokerListeners, Voter, all_listeners
+from brokernat.doctor.checks.registry import Need, check, error, info, warning
+from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.finding import CheckFinding, Confidence
+from brokernat.doctor.host_kinds import is_loopback
+
+_CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
+
+
+@check("BN823", Need.FILES, explains=("BN814", "BN816"))
+def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
+    """The controllers' listener is wrong.
+
+    Cause: The quorum's listener is missing or in the wrong place, so the node does not start: {subjects}.
+    What: the controllers' listener is missing, is bound on the wrong node, or is advertised to brokers and clients.
+    Why: in KRaft mode `controller.listener.names` lists the listeners of the quorum. Nodes with the controller role
+    bind them, and other brokers only dial them; a broker that breaks this rule does not start. Kafka compares these
+    names as written, not in upper case.
+    Remedy: follow the hint of the finding.
+    """
+    for broker in all_listeners(evidence):
+        if broker.is_kraft:
+            yield from _kraft(broker)
+        elif broker.controllers:
+            message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
+            fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
+            yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
+    bound = {each.name for each in broker.listeners}
+    absent = [name for name in broker.controllers if name not in bound]
+    present = [name for name in broker.controllers if name in bound]
+    others = [each.name for each in broker.of_clients()]
+    advertised = [str(each) for each in broker.advertised_setting or () if each.name in broker.controllers]
+    if not broker.controllers:
+        fix = f"set `{_CONTROLLERS}` to the name of the quorum's listener"
+        yield error(broker.name, f"`{_CONTROLLERS}` is not set", broker=fix)
+    elif "controller" in broker.roles and absent:
+        fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
+        if near := get_close_matches(absent[0], bound, n=1, cutoff=0.75):
+            fix = f"`listeners` has {near[0]}: give both the same name"
+        yield error(
+            broker.name, f"`{_CONTROLLERS}` has {', '.join(absent)}, which `listeners` does not bind", broker=fix
+        )
+    elif "controller" not in broker.roles and present:
+        fix = f"remove {', '.join(present)} from `listeners`: only nodes with the controller role bind it"
+        yield error(broker.name, f"a node without the controller role binds {', '.join(present)}", broker=fix)
+    elif not broker.serves_clients and others:
+        fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
+        yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
+    if advertised and broker.serves_clients:
+        message = "is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
+        yield info(broker.name, f"{', '.join(advertised)} {message}")
+
+
+@check("BN836", Need.FILES)
+def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
+    """The controllers or ZooKeeper are not where a node looks for them.
+
+    Cause: Nodes do not find the controllers or ZooKeeper at the addresses in their files: {subjects}.
+    What: `controller.quorum.voters` has a host or a port at which that node's controllers' listener is not bound, or
+    the nodes' files differ in it; or `zookeeper.connect` leads a container to itself.
+    Why: each node dials the controllers at the addresses in this setting. A broker starts only when it has found the
+    active controller; until then it waits, and logs that the connection could not be established.
+    Remedy: write host and port of the listener in `controller.listener.names`, the same in every file.
+    """
+    brokers = all_listeners(evidence)
+    controllers = {each.node_id: each for each in brokers if "controller" in each.roles}
+    for broker in brokers:
+        wrong = [voter for voter in broker.voters if _other_port(voter, controllers)]
+        if wrong:
+            named = ", ".join(f"port {voter.port} for node {voter.node_id}" for voter in wrong)
+            right = ", ".join(f"{_ports(controllers[voter.node_id])[0]} for node {voter.node_id}" for voter in wrong)
+            message = f"`{_VOTERS}` has {named}, where the controllers' listener is not bound"
+            yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")
+        yield from _hosts(broker, controllers)
+        servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
+        if broker.file.published is not None and any(is_loopback(each.rpartition(":")[0]) for each in servers):
+            message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
+            yield error(broker.name, message, broker="write the name of ZooKeeper's service for its host")
+    differing = {tuple(sorted(broker.voters)): broker.name for broker in brokers if broker.voters}
+    if len(differing) > 1:
+        seen = [f"{name}: {', '.join(map(str, voters))}" for voters, name in differing.items()]
+        message = f"the files differ in `{_VOTERS}`, so some nodes look for a controller where it is not"
+        fix = f"write the same `{_VOTERS}` in every file"
+        yield warning(evidence.subject, message, seen, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _ports(broker: BrokerListeners) -> list[int]:
+    """The ports of the controllers' listeners."""
+    return [each.port for each in broker.listeners if each.name in broker.controllers]
+
+
+def _other_port(voter: Voter, controllers: Mapping[int | None, BrokerListeners]) -> bool:
+    ports = _ports(controllers[voter.node_id]) if voter.node_id in controllers else []
+    return bool(ports) and voter.port not in ports
+
+
+def _hosts(broker: BrokerListeners, controllers: Mapping[int | None, BrokerListeners]) -> Iterator[CheckFinding]:
+    """Voters at a host that leads elsewhere."""
+    others = [voter for voter in broker.voters if voter.node_id != broker.node_id]
+    inside = broker.file.published is not None
+    to_itself = [voter for voter in others if inside and is_loopback(voter.host)]
+    if to_itself:
+        message = f"`{_VOTERS}` has {', '.join(map(str, to_itself))}, which in a container is the container itself"
+        yield error(broker.name, message, broker=f"in `{_VOTERS}` write each node's service for its host")
+    known = {name for each in controllers.values() for name in each.file.names}
+    for voter in broker.voters:
+        there = controllers.get(voter.node_id)
+        if inside and there and voter.host not in known and get_close_matches(voter.host, there.file.names, cutoff=0.7):
+            message = f"`{_VOTERS}` has {voter}, and node {voter.node_id} is the service {there.file.names[0]}"
+            yield error(broker.name, message, broker=f"in `{_VOTERS}` write {there.file.names[0]} for {voter.host}")
+    own = [each for each in broker.listeners if each.name in broker.controllers and is_loopback(each.host)]
+    told = next((each for each in broker.voters if each.node_id == broker.node_id), None)
+    if own and others and told is not None and not is_loopback(told.host):
+        message = f"{own[0]} is bound to loopback, and other nodes look for it at {told.host}:{told.port}"
+        yield error(broker.name, message, broker=f"bind every address: `{own[0].name}://0.0.0.0:{own[0].port}`")
+
+
+@check("BN837", Need.FILES)
+def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
+    """A node's id or its cluster's id is missing, or does not fit its roles.
+
+    Cause: The id of a node or of its cluster is missing or does not fit its roles, so the node does not start:
+    {subjects}.
+    What: with `process.roles`, `node.id` is missing, differs from `broker.id`, or does not fit
+    `controller.quorum.voters`; or a container of an image of Confluent has no `CLUSTER_ID`.
+    Why: a node with the role `controller` must be one of the voters, and a node that is only a broker must not
+    (`KafkaConfig`). Confluent's image formats the data folder at its start, for which it needs `CLUSTER_ID`.
+    Remedy: follow the hint of the finding.
+    """
+    for broker in all_listeners(evidence):
+        node_id, voters = broker.node_id, [voter.node_id for voter in broker.voters]
+        both = [broker.settings.get(name) for name in ("node.id", "broker.id")]
+        if None not in both and both[0] != both[1]:
+            message = f"`node.id` is {both[0]} and `broker.id` is {both[1]}, which Kafka refuses"
+            yield error(broker.name, message, broker="remove `broker.id`")
+        if broker.is_kraft and not any(both):
+            fix = "set `node.id` to a number that no other node of the cluster has"
+            yield error(broker.name, "`process.roles` is set, and `node.id` is not", broker=fix)
+        elif broker.roles == {"broker"} and node_id in voters:
+            message = f"`{_VOTERS}` names node {node_id}, which has the role `broker` only"
+            fix = "set `process.roles` to `broker,controller`, or give the broker an id that no voter has"
+            yield error(broker.name, message, broker=fix)
+        elif "controller" in broker.roles and voters and node_id is not None and node_id not in voters:
+            message = f"it has the role `controller`, and `{_VOTERS}` does not name node {node_id}"
+            fix = f"add {node_id}@HOST:PORT to `{_VOTERS}` in every file, or correct `node.id`"
+            yield error(broker.name, message, broker=fix)
+        for variable in broker.file.lacking:
+            message = f"`{variable}` is not set: the image's start script ends with an error"
+            fix = f"set `{variable}`, the same for every node, to the output of `kafka-storage.sh random-uuid`"
+            yield error(broker.name, message, broker=fix)
