@@ -15,6 +15,7 @@ from brokernat.doctor.evidence import (
     Attempt,
     BrokerFile,
     BrokerPath,
+    ComposeClient,
     Coordinator,
     EndpointProbe,
     Evidence,
@@ -55,6 +56,14 @@ FILES = (
     file("f", advertised_listeners="PLAINTEXT://kafka.example:9092"),
     file("g", process_roles="controller", listeners="C://:9093"),
     file("h", advertised_listeners="PLAINTEXT://kafka:9092"),
+    file("s", ((9092, 9092),), process_roles="broker", listeners="PLAINTEXT://192.168.1.5:9092"),
+    BrokerFile(
+        "c.yml t",
+        (("advertised.listeners", "PLAINTEXT://localhost:9092"),),
+        ((9092, 9092),),
+        names=("t",),
+        clients=(ComposeClient("app", "BOOTSTRAP_SERVERS", "t", 9092, "shared"),),
+    ),
     file(
         "v",
         node_id="9",

@@ -7,6 +7,7 @@ from tests.support.endpoint_probes import probed, replace
 from tests.unit.doctor.broker_files.conftest import BOB_AND_FRED, KRAFT, SITUATION_1, file, files
 from tests.unit.doctor.conftest import GATEWAY, reached
 
+from brokernat.doctor.broker_files.compose import parse_compose
 from brokernat.doctor.checks import CHECKS, Need
 from brokernat.doctor.diagnosis import diagnose
 from brokernat.doctor.evidence import Advertised, Attempt, BrokerPath, Evidence
@@ -453,3 +454,137 @@ def test_nodes_without_a_file_are_named() -> None:
     more = reality(brokers=(*(LIVE.bootstraps[0].brokers or ()), Advertised(7, "kafka-7.example", 9092)))
     (found,) = [each for each in diagnose(more).findings if each.code == "BN828"]
     assert (found.severity, found.message) == (Severity.INFO, "no file was given for node 7")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (kraft(listeners="A://:1;B://:2"), "as one listener"),
+        (kraft() + "\nEXTERNAL://gw.example:9094", "is a setting of its own, and Kafka ignores it"),
+        (kraft(advertised_listeners="PLAINTEXT://${HOST}:9092"), "Kafka cannot read `PLAINTEXT://${HOST}:9092`"),
+    ],
+)
+def test_an_entry_that_is_lost(text: str, said: str) -> None:
+    found = [each.message for each in diagnose(files(text)).findings if each.code == "BN811"]
+    assert any(said in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (kraft(node_id=""), "`process.roles` is set, and `node.id` is not"),
+        (kraft(broker_id="2"), "`node.id` is 1 and `broker.id` is 2"),
+        (kraft(broker_id="1"), None),
+        (kraft(controller_quorum_voters="2@b.example:9093"), "does not name node 1"),
+        (
+            kraft(process_roles="broker", listeners="PLAINTEXT://:9092", controller_quorum_voters="1@b.example:9093"),
+            "names node 1, which has the role `broker` only",
+        ),
+        (
+            kraft(process_roles="broker", listeners="PLAINTEXT://:9092", controller_quorum_voters="2@b.example:9093"),
+            None,
+        ),
+    ],
+)
+def test_the_id_of_a_node_fits_its_roles(text: str, said: str | None) -> None:
+    found = [each.message for each in diagnose(files(text)).findings if each.code == "BN837"]
+    assert len(found) == (said is not None)
+    assert all(said and said in each for each in found)
+
+
+def composed_text(text: str) -> set[str]:
+    """The codes of a compose file, without remarks."""
+    found = diagnose(Evidence.without_network("files", files=parse_compose(text, "c.yml"))).findings
+    return {each.code for each in found if each.severity is not Severity.INFO}
+
+
+NODE = """
+services:
+  kafka:
+    image: {image}
+    ports: ["9092:9092"]
+    environment:
+      KAFKA_NODE_ID: 1
+      KAFKA_PROCESS_ROLES: broker,controller
+      KAFKA_CONTROLLER_LISTENER_NAMES: CONTROLLER
+      KAFKA_LISTENERS: IN://:19092,OUT://{bound}:9092,CONTROLLER://:9093
+      KAFKA_ADVERTISED_LISTENERS: IN://kafka:19092,OUT://localhost:9092
+      KAFKA_INTER_BROKER_LISTENER_NAME: IN
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: IN:PLAINTEXT,OUT:PLAINTEXT,CONTROLLER:PLAINTEXT
+      KAFKA_CONTROLLER_QUORUM_VOTERS: {voters}
+{more}
+"""
+APP = """  app:
+    image: registry.example/app
+    environment: {{BOOTSTRAP_SERVERS: "{0}"}}
+{1}"""
+
+
+def node(image: str = "apache/kafka:4.1.0", bound: str = "", voters: str = "1@kafka:9093", more: str = "") -> str:
+    return NODE.format(image=image, bound=bound, voters=voters, more=more)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        (node(), set()),
+        (node(image="confluentinc/cp-kafka:7.9.0"), {"BN837"}),
+        (
+            node(image="confluentinc/cp-kafka:7.9.0").replace(
+                "KAFKA_NODE_ID: 1", "KAFKA_NODE_ID: 1\n      CLUSTER_ID: x"
+            ),
+            set(),
+        ),
+        (node(bound="192.168.1.5"), {"BN838"}),
+        (node(bound="0.0.0.0"), set()),
+        (node(voters="1@kafka:9093,2@localhost:9093"), {"BN836"}),
+        (node(voters="1@kafak:9093"), {"BN836"}),
+        (node(more=APP.format("kafka:19092", "")), set()),
+        (node(more=APP.format("PLAINTEXT://kafka:19092", "")), set()),
+        (node(more=APP.format("kafka:9092", "")), {"BN839"}),
+        (node(more=APP.format("kafka:9093", "")), {"BN839"}),
+        (node(more=APP.format("localhost:9092", "")), {"BN839"}),
+        (node(more=APP.format("localhost:9092", "    network_mode: host")), set()),
+        (node(more=APP.format("localhost:5432", "")), set()),
+        (node(more=APP.format("kafk:19092", "")), {"BN839"}),
+        (node(more=APP.format("elsewhere:9092", "")), set()),
+        (node(more=APP.format("kafka:19092", "    networks: [other]")), {"BN839"}),
+        (node(more=APP.format("kafka:9092", "    extra_hosts: ['kafka:10.0.0.9']")), set()),
+    ],
+)
+def test_what_containers_make_of_it(text: str, codes: set[str]) -> None:
+    assert composed_text(text) == codes
+
+
+def test_a_client_is_told_the_listener_for_it() -> None:
+    files = parse_compose(node(more=APP.format("kafka:9092", "")), "c.yml")
+    (found,) = [each for each in diagnose(Evidence.without_network("f", files=files)).findings if each.code == "BN839"]
+    assert found.subject == "app"
+    assert found.message.endswith("whose listener OUT advertises localhost:9092: the client then dials itself")
+    assert found.remedy.client == ("set `BOOTSTRAP_SERVERS` to kafka:19092",)
+
+
+def test_two_brokers_in_the_hosts_network_need_a_port_each() -> None:
+    text = "services: {a: %s, b: %s}" % (
+        ("{network_mode: host, environment: [KAFKA_LISTENERS=PLAINTEXT://:9092]}",) * 2
+    )
+    assert "BN833" in composed_text(text)
+    assert "BN833" not in composed_text(text.replace("9092", "9093", 1))
+
+
+def test_brokers_on_one_machine_may_all_advertise_it() -> None:
+    texts = [f"broker.id={n}\nlisteners=PLAINTEXT://localhost:909{n}" for n in (1, 2)]
+    found = [each.severity for each in diagnose(files(*texts)).findings if each.code == "BN825"]
+    assert found == [Severity.INFO, Severity.INFO]
+
+
+def test_files_that_differ_in_their_voters() -> None:
+    made = brokers(1, 2, controller_quorum_voters="1@a.example:9093,2@b.example:9093")
+    made[1] = made[1].replace("a.example", "c.example")
+    assert [each.code for each in diagnose(files(*made)).findings] == ["BN836"]
+
+
+def test_zookeeper_in_the_same_container() -> None:
+    text = "services: {k: {ports: ['9092:9092'], environment: [KAFKA_ZOOKEEPER_CONNECT=localhost:2181/kafka]}}"
+    assert "BN836" in composed_text(text)
+    assert "BN836" not in composed_text(text.replace("localhost", "zookeeper"))
