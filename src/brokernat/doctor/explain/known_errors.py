@@ -117,7 +117,9 @@ def _candidates(wording: str) -> tuple[tuple[int, str, KnownLine], ...]:
 
 
 def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -> list[tuple[int, str, KnownLine]]:
-    """The error whose cut spelling ends the line, if only one matches; a whole name without its text is not cut."""
+    """The error whose cut spelling ends the line, if only one matches and no more than half of it is missing; a whole
+    name without its text is not cut.
+    """
     rest = wording[at:]
     longer = [
         (text, known)
@@ -125,6 +127,8 @@ def _cut(wording: str, at: int, several: Sequence[tuple[str, str, KnownLine]]) -
         if len(text) > len(rest) + _AFTER_NAME and spelled.startswith(rest)
     ]
     if len({known.key for _, known in longer}) != 1 or any(text.startswith(":", len(rest)) for text, _ in longer):
+        return []
+    if 2 * len(rest) < min(len(text) for text, _ in longer):
         return []
     return [(at, longer[0][0][: len(rest)], longer[0][1])]
 
