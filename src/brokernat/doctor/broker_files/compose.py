@@ -36,7 +36,8 @@ _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 # The image of wurstmeister puts the output of a command there.
 _AT_START = re.compile(r"_\{\w+\}")
 _IN_COMMAND = re.compile(r"KAFKA_(?:CFG_)?(?:ADVERTISED_)?LISTENERS=|\b(?:advertised\.)?listeners=")
-_CLIENT = re.compile(r"BOOTSTRAP|BROKERS?(?!_?ID)(?:_|$)|KAFKA_(?:HOSTS?|SERVERS?|URL|ADDRESS)$")
+_OF_COMMAND = re.compile(r"(--(?:bootstrap-server|broker-list|brokers|kafka\.server))[= ]+(\S+)")
+_CLIENT = re.compile(r"BOOTSTRAP|BROKERS?(?!_?ID)(?:_|$)|BROKER_?CONNECT|KAFKA_(?:HOSTS?|SERVERS?|URL|ADDRESS)$")
 _ENDPOINT = re.compile(r"(?:[A-Za-z_]+://)?([\w.-]+):(\d{1,5})", re.ASCII)
 
 
@@ -99,8 +100,7 @@ def _settings(service: Service, where: str, source: str, variables: Mapping[str,
     ignores_cfg = _WITHOUT_CFG.search("".join(texts(service.get("image")))) is not None
     named = ((_setting_of(name, ignores_cfg=ignores_cfg), name, value) for name, value in service["environment"])
     kept = [(setting, name, value) for setting, name, value in named if setting and setting_like(setting)]
-    commands = " ".join(chain.from_iterable(texts(service.get(key)) for key in ("command", "entrypoint")))
-    if kept and _IN_COMMAND.search(commands):
+    if kept and _IN_COMMAND.search(_command(service)):
         message = f"{where}: its command sets listeners, which only the running container knows"
         hint = "give `doctor` a bootstrap server of the running cluster, or write the settings into `environment`"
         raise ConfigError(Finding("variable-unknown", message, hint, Location(source)))
@@ -114,6 +114,10 @@ def _settings(service: Service, where: str, source: str, variables: Mapping[str,
             hint = "write the value that the container has, or give `doctor` a bootstrap server of the running cluster"
             raise ConfigError(Finding("variable-unknown", message, hint, Location(source)))
         yield setting, text.strip()
+
+
+def _command(service: Service) -> str:
+    return " ".join(chain.from_iterable(texts(service.get(key)) for key in ("entrypoint", "command")))
 
 
 def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
@@ -142,11 +146,12 @@ def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> Iterator[ComposeClient]:
-    """The bootstrap servers in the variables of each service."""
+    """The bootstrap servers in the variables and the command of each service."""
     for name, service in services.items():
-        for variable, value in service["environment"]:
+        given = [each for each in service["environment"] if _CLIENT.search(each[0]) and "LISTENER" not in each[0]]
+        for variable, value in [*given, *_OF_COMMAND.findall(_command(service))]:
             text = interpolated(value, variables)
-            if text is None or not _CLIENT.search(variable) or "LISTENER" in variable:
+            if text is None:
                 continue
             ends = [_ENDPOINT.fullmatch(each.strip()) for each in text.split(",")]
             if all(ends):

@@ -157,6 +157,11 @@ class BrokerListeners:
         return [other for other in self.listeners if other.name != advertised.name and other.port == advertised.port]
 
     @property
+    def in_container(self) -> bool:
+        """Whether it runs in a container with a network of its own."""
+        return self.file.published is not None
+
+    @property
     def host_ports(self) -> frozenset[int]:
         """The ports of the Docker host that a container takes; none outside of Docker."""
         if self.file.published is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from brokernat.doctor.broker_files.listeners import BrokerListeners, Listener, all_listeners, serving
+from brokernat.doctor.broker_files.listeners import BrokerListeners, all_listeners, serving
 from brokernat.doctor.checks.registry import Need, check, error
 from brokernat.doctor.evidence import ComposeClient, Evidence
 from brokernat.doctor.finding import CheckFinding
@@ -53,7 +53,7 @@ def address_of_another_machine(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: bind every address (`NAME://0.0.0.0:PORT`), and advertise the host's address.
     """
     for broker in all_listeners(evidence):
-        for bound in broker.listeners if broker.file.published is not None else ():
+        for bound in broker.listeners if broker.in_container else ():
             place = address(bound.host)
             if place is None or place.is_unspecified or place.is_loopback or bound.host in broker.file.names:
                 continue
@@ -81,7 +81,7 @@ def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
         message = _fault(client, at, siblings)
         if message:
             inside = [end for broker in siblings if at in (None, broker) for end in _inside(broker)]
-            fix = f"add a listener to the broker that advertises {siblings[0].file.names[0]}:PORT, and use it"
+            fix = f"add a listener to the broker that advertises {(at or siblings[0]).file.names[0]}:PORT, and use it"
             if inside:
                 fix = f"set `{client.variable}` to {inside[0]}"
             yield error(client.service, f"`{client.variable}` has {client.host}:{client.port}, {message}", client=fix)
@@ -112,8 +112,8 @@ def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list
 
 def _inside(broker: BrokerListeners) -> list[str]:
     """The endpoints that serve clients in the same Docker network."""
-    return [each.endpoint for each in broker.advertised if _serves_containers(broker, each)]
-
-
-def _serves_containers(broker: BrokerListeners, advertised: Listener) -> bool:
-    return advertised.host in broker.file.names and broker.bound_port(advertised.name) == advertised.port
+    return [
+        each.endpoint
+        for each in broker.advertised
+        if each.host in broker.file.names and broker.bound_port(each.name) == each.port
+    ]

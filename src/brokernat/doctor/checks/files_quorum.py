@@ -85,7 +85,7 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")
         yield from _hosts(broker, controllers)
         servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
-        if broker.file.published is not None and any(is_loopback(each.rpartition(":")[0]) for each in servers):
+        if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
             message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
             yield error(broker.name, message, broker="write the name of ZooKeeper's service for its host")
     differing = {tuple(sorted(broker.voters)): broker.name for broker in brokers if broker.voters}
@@ -109,15 +109,14 @@ def _other_port(voter: Voter, controllers: Mapping[int | None, BrokerListeners])
 def _hosts(broker: BrokerListeners, controllers: Mapping[int | None, BrokerListeners]) -> Iterator[CheckFinding]:
     """Voters at a host that leads elsewhere."""
     others = [voter for voter in broker.voters if voter.node_id != broker.node_id]
-    inside = broker.file.published is not None
-    to_itself = [voter for voter in others if inside and is_loopback(voter.host)]
+    to_itself = [voter for voter in others if broker.in_container and is_loopback(voter.host)]
     if to_itself:
         message = f"`{_VOTERS}` has {', '.join(map(str, to_itself))}, which in a container is the container itself"
         yield error(broker.name, message, broker=f"in `{_VOTERS}` write each node's service for its host")
     known = {name for each in controllers.values() for name in each.file.names}
     for voter in broker.voters:
         there = controllers.get(voter.node_id)
-        if inside and there and voter.host not in known and get_close_matches(voter.host, there.file.names, cutoff=0.7):
+        if there and voter.host not in known and get_close_matches(voter.host, there.file.names, cutoff=0.7):
             message = f"`{_VOTERS}` has {voter}, and node {voter.node_id} is the service {there.file.names[0]}"
             yield error(broker.name, message, broker=f"in `{_VOTERS}` write {there.file.names[0]} for {voter.host}")
     own = [each for each in broker.listeners if each.name in broker.controllers and is_loopback(each.host)]

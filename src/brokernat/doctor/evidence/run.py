@@ -184,7 +184,7 @@ Way = Literal["own", "shared", "apart", "unknown", "elsewhere"]
 
 @dataclass(frozen=True, slots=True)
 class ComposeClient:
-    """A bootstrap server that a service of a compose file has in one of its variables.
+    """A bootstrap server that a service of a compose file has in one of its variables or in its command.
 
     `way` is where its host leads from this container: to itself, to a service in a shared network or in another one
     only, to no service, or to what the file does not tell.

@@ -542,6 +542,8 @@ def node(image: str = "apache/kafka:4.1.0", bound: str = "", voters: str = "1@ka
         (node(more=APP.format("kafka:19092", "")), set()),
         (node(more=APP.format("PLAINTEXT://kafka:19092", "")), set()),
         (node(more=APP.format("kafka:9092", "")), {"BN839"}),
+        (node(more=APP.format("x", "    command: kafka-topics --bootstrap-server kafka:9092 --list")), {"BN839"}),
+        (node(more=APP.format("x", "    command: [--kafka.server=kafka:19092]")), set()),
         (node(more=APP.format("kafka:9093", "")), {"BN839"}),
         (node(more=APP.format("localhost:9092", "")), {"BN839"}),
         (node(more=APP.format("localhost:9092", "    network_mode: host")), set()),
