@@ -31,6 +31,17 @@ _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:(.*):)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 _WITHOUT_CFG = re.compile(r"(?:^|/)(?:apache/kafka|confluentinc/)")
+_OF_APACHE = re.compile(r"(?:^|/)apache/kafka(?:-native)?(?:[:@]|$)")
+_A_SETTING = re.compile(r"KAFKA_(?!(?:\w+_)?(?:OPTS|LOGLEVEL|LOGGERS|VERSION|HOSTNAME)$)")
+_DEFAULTS = (
+    ("process.roles", "broker,controller"),
+    ("node.id", "1"),
+    ("controller.quorum.voters", "1@localhost:9093"),
+    ("listeners", "PLAINTEXT://:9092,CONTROLLER://:9093"),
+    ("advertised.listeners", "PLAINTEXT://localhost:9092"),
+    ("controller.listener.names", "CONTROLLER"),
+    ("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
+)
 _NEEDS_CLUSTER_ID = re.compile(r"confluentinc/cp-(?:kafka|server)\b")
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 # The image of wurstmeister puts the output of a command there.
@@ -64,7 +75,7 @@ def parse_compose(
     def read(named: tuple[str, Service]) -> BrokerFile:
         name, service = named
         settings = tuple(_settings(service, f"service `{name}`", source, variables))
-        filled = settings + _of_the_image(service.get("image"), dict(settings))
+        filled = settings + _of_the_image(service, dict(settings))
         ports = published[name]
         return BrokerFile(
             f"{source} {name}",
@@ -179,12 +190,20 @@ def _networks(service: Service) -> set[str]:
     return set(texts(service.get("networks"))) or {"default"}
 
 
-def _of_the_image(image: object, settings: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Confluent's images bind every address on the advertised ports if `KAFKA_LISTENERS` is not set."""
+def _of_the_image(service: Service, settings: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What the images of Apache and Confluent set by themselves.
+
+    They bind every address on the advertised ports if `KAFKA_LISTENERS` is not set (`configure`). Apache's takes its
+    default file if no variable is a setting and no file is mounted (`KafkaDockerWrapper`).
+    """
+    image = "".join(texts(service.get("image")))
     advertised = settings.get("advertised.listeners")
-    if advertised is None or "listeners" in settings or not isinstance(image, str) or "confluentinc/" not in image:
+    if advertised is not None and "listeners" not in settings and _WITHOUT_CFG.search(image):
+        return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
+    mounted = any("/mnt/shared/config" in each or "server.properties" in each for each in texts(service.get("volumes")))
+    if not _OF_APACHE.search(image) or mounted or _command(service):
         return ()
-    return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
+    return () if any(map(_A_SETTING.match, dict(service["environment"]))) else _DEFAULTS
 
 
 def _listed(service: Service, name: str) -> list[Any]:

@@ -29,6 +29,7 @@ def test_mapping_form() -> None:
         "node.id": "1",
         "controller.listener.names": "CONTROLLER",
         "advertised.listeners": "A://localhost:29092,B://${x}:1",
+        "listeners": "A://0.0.0.0:29092,B://0.0.0.0:1",
     }
     assert broker.published == ((9092, 29092), (9999, 9999), (9093, 29093), (8000, 7000), (8001, 7001))
 
@@ -76,15 +77,17 @@ def test_list_form_keeps_what_is_given_twice() -> None:
     assert broker.published == ()
 
 
-def test_confluents_image_binds_what_is_advertised() -> None:
+def test_some_images_bind_what_is_advertised() -> None:
     text = """
 services:
   k:
     image: confluentinc/cp-kafka:7.9.0
     environment: {KAFKA_ADVERTISED_LISTENERS: "A://kafka:29092,B://[fd00::1]:9092,C://:1"}
 """
-    assert dict(parse_compose(text, "c")[0].settings)["listeners"] == "A://0.0.0.0:29092,B://0.0.0.0:9092,C://0.0.0.0:1"
-    assert "listeners" not in dict(parse_compose(text.replace("confluentinc/cp-", "apache/"), "c")[0].settings)
+    bound = "A://0.0.0.0:29092,B://0.0.0.0:9092,C://0.0.0.0:1"
+    for image, listeners in (("confluentinc/cp-", bound), ("apache/", bound), ("bitnami/", None)):
+        (broker,) = parse_compose(text.replace("confluentinc/cp-", image), "c")
+        assert dict(broker.settings).get("listeners") == listeners
 
 
 @pytest.mark.parametrize(

@@ -566,6 +566,13 @@ def test_a_client_is_told_the_listener_for_it() -> None:
     assert found.remedy.client == ("set `BOOTSTRAP_SERVERS` to kafka:19092",)
 
 
+def test_apaches_image_without_settings_advertises_localhost() -> None:
+    text = "services: {k: {image: 'apache/kafka:4.1.0', ports: ['9092:9092']}, a: {environment: [BROKERS=k:9092]}}"
+    assert composed_text(text) == {"BN825", "BN839"}
+    for other in ("volumes: ['./c:/mnt/shared/config']", "command: kafka-topics"):
+        assert parse_compose(text.replace("ports:", f"{other}, ports:"), "c") == ()
+
+
 def test_two_brokers_in_the_hosts_network_need_a_port_each() -> None:
     text = "services: {a: %s, b: %s}" % (
         ("{network_mode: host, environment: [KAFKA_LISTENERS=PLAINTEXT://:9092]}",) * 2
