@@ -42,6 +42,10 @@ _DEFAULTS = (
     ("controller.listener.names", "CONTROLLER"),
     ("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
 )
+_TAG = re.compile(
+    r"(?:^|/)(confluentinc/cp-|apache/|wurstmeister/)(?:kafka|server)(?:-native)?:(?:2\.1[0-3]-)?(\d)\.(\d{1,2})\b"
+)
+_FIRST_LIKE_KAFKA = 7
 _NEEDS_CLUSTER_ID = re.compile(r"confluentinc/cp-(?:kafka|server)\b")
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 # The image of wurstmeister puts the output of a command there.
@@ -87,6 +91,7 @@ def parse_compose(
             any(theirs != () for other, theirs in published.items() if other != name),
             clients,
             tuple(_lacking(service, dict(settings))),
+            _release("".join(texts(service.get("image")))),
         )
 
     files = tuple(each for each in read_all(read, services.items()) if each.settings)
@@ -154,6 +159,20 @@ def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
         and "CLUSTER_ID" not in dict(service["environment"])
     ):
         yield "CLUSTER_ID"
+
+
+def _release(image: str) -> tuple[int, int] | None:
+    """Kafka's release by the tag: Confluent's 7.x has Kafka 3.x; wurstmeister's tag begins with Scala's release.
+
+    Bitnami's image has defaults of its own, also for settings that Kafka requires.
+    """
+    tag = _TAG.search(image)
+    if tag is None:
+        return None
+    major, minor = int(tag[2]), int(tag[3])
+    if tag[1] == "confluentinc/cp-":
+        return (major - 4, minor) if major >= _FIRST_LIKE_KAFKA else None
+    return major, minor
 
 
 def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> Iterator[ComposeClient]:

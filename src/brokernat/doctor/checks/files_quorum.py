@@ -13,6 +13,9 @@ from brokernat.doctor.evidence import Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence
 from brokernat.doctor.host_kinds import is_loopback
 
+_REJECTING = ((3, 1), (3, 8))
+"""The releases that refuse a controllers' listener in `advertised.listeners`."""
+_WITHOUT_ZOOKEEPER = (4, 0)
 _CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
 
 
@@ -59,8 +62,12 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
         fix = f"remove {', '.join(others)} from `listeners`, or add the role `broker`"
         yield error(broker.name, f"a node without the broker role binds {', '.join(others)}", broker=fix)
     if advertised and broker.serves_clients:
-        message = "is advertised: Kafka 3.1 to 3.8 rejects that, later ones use it for controllers only"
-        yield info(broker.name, f"{', '.join(advertised)} {message}")
+        message = f"{', '.join(advertised)} is advertised: Kafka 3.1 to 3.8 rejects that"
+        release, fix = broker.file.release, f"remove {', '.join(advertised)} from `advertised.listeners`"
+        if release is None:
+            yield info(broker.name, f"{message}, later ones use it for controllers only")
+        elif _REJECTING[0] <= release <= _REJECTING[1]:
+            yield error(broker.name, message, (f"the image has Kafka {release[0]}.{release[1]}",), broker=fix)
 
 
 @check("BN836", Need.FILES)
@@ -132,8 +139,9 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The id of a node or of its cluster is missing or does not fit its roles, so the node does not start:
     {subjects}.
-    What: with `process.roles`, `node.id` is missing, differs from `broker.id`, or does not fit
-    `controller.quorum.voters`; or a container of an image of Confluent has no `CLUSTER_ID`.
+    What: an image of Kafka 4 has no `process.roles`; with `process.roles`, `node.id` is missing, differs from
+    `broker.id`, or does not fit `controller.quorum.voters`; or a container of an image of Confluent has no
+    `CLUSTER_ID`.
     Why: a node with the role `controller` must be one of the voters, and a node that is only a broker must not
     (`KafkaConfig`). Confluent's image formats the data folder at its start, for which it needs `CLUSTER_ID`.
     Remedy: follow the hint of the finding.
@@ -144,6 +152,10 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
         if None not in both and both[0] != both[1]:
             message = f"`node.id` is {both[0]} and `broker.id` is {both[1]}, which Kafka refuses"
             yield error(broker.name, message, broker="remove `broker.id`")
+        if not broker.is_kraft and (broker.file.release or (0, 0)) >= _WITHOUT_ZOOKEEPER:
+            message = "`process.roles` is not set: Kafka 4 has no ZooKeeper mode"
+            fix = "set `process.roles`, `node.id`, `controller.listener.names` and `controller.quorum.voters`"
+            yield error(broker.name, message, broker=fix)
         if broker.is_kraft and not any(both):
             fix = "set `node.id` to a number that no other node of the cluster has"
             yield error(broker.name, "`process.roles` is set, and `node.id` is not", broker=fix)

@@ -25,6 +25,7 @@ from brokernat.doctor.finding import CheckFinding, Severity
 _PROTOCOL_MAP = "listener.security.protocol.map"
 _CONTROLLERS = "controller.listener.names"
 _INTER_BROKER, _INTER_BROKER_PROTOCOL = "inter.broker.listener.name", "security.inter.broker.protocol"
+_WITHOUT_FORMER = (3, 0)
 _LISTENER = "`NAME://host:port`"
 _FORMS = {
     _PROTOCOL_MAP: f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
@@ -268,5 +269,7 @@ def settings_of_the_past(evidence: Evidence) -> Iterator[CheckFinding]:
             bound = broker.settings.get("listeners") or listeners or DEFAULT_LISTENERS
             kept = broker.settings.get("advertised.listeners") or advertised
             lines = [f"listeners={bound}", *([f"advertised.listeners={kept}"] if kept else [])]
+            if not broker.is_kraft and (broker.file.release or _WITHOUT_FORMER) < _WITHOUT_FORMER:
+                continue
             since = "a broker in KRaft mode does not read it" if broker.is_kraft else "not read from Kafka 3.0 on"
             yield warning(broker.name, f"{', '.join(found)}: {since}", broker=tuple(lines))

@@ -206,7 +206,7 @@ class BrokerFile:
     the host's address of each, empty for every address. `profiles` are those that the service starts with; `names` are
     those that Docker's own networks know it by. `others_publish` is whether another service publishes ports. `clients`
     are the bootstrap servers of all services of the compose file; `lacking` are variables without which the image's
-    start script ends.
+    start script ends. `release` is Kafka's release by the image's tag, None if unknown.
     """
 
     name: str
@@ -218,6 +218,7 @@ class BrokerFile:
     others_publish: bool = False
     clients: tuple[ComposeClient, ...] = ()
     lacking: tuple[str, ...] = ()
+    release: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,25 @@ def test_which_image_reads_bitnamis_variables(image: str, read: str) -> None:
     assert parse_compose(text, "c")[0].settings == ((read, "A://:1"),)
 
 
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [
+        ("apache/kafka:3.7.1", (3, 7)),
+        ("docker.io/apache/kafka-native:4.1.0-rc1", (4, 1)),
+        ("confluentinc/cp-kafka:7.9.0", (3, 9)),
+        ("confluentinc/cp-server:8.0.1", (4, 0)),
+        ("confluentinc/cp-kafka:5.5.0", None),
+        ("wurstmeister/kafka:2.13-2.8.1", (2, 8)),
+        ("bitnamilegacy/kafka:3.9", None),
+        ("registry.example/kafka:3.9.1", None),
+        ("apache/kafka:latest", None),
+    ],
+)
+def test_the_release_by_the_tag(image: str, release: tuple[int, int] | None) -> None:
+    text = f"services: {{k: {{image: '{image}', environment: {{KAFKA_NODE_ID: 1}}}}}}"
+    assert parse_compose(text, "c")[0].release == release
+
+
 def test_the_hosts_own_network_publishes_nothing() -> None:
     text = "services: {k: {network_mode: host, environment: {KAFKA_LISTENERS: 'A://:1'}}}"
     assert parse_compose(text, "c")[0].published is None

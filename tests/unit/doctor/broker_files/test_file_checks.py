@@ -566,6 +566,26 @@ def test_a_client_is_told_the_listener_for_it() -> None:
     assert found.remedy.client == ("set `BOOTSTRAP_SERVERS` to kafka:19092",)
 
 
+@pytest.mark.parametrize(
+    ("image", "advertised", "codes"),
+    [
+        ("apache/kafka:3.7.1", "CONTROLLER", {"BN823"}),
+        ("apache/kafka:3.9.1", "CONTROLLER", set()),
+        ("apache/kafka:latest", "CONTROLLER", set()),
+    ],
+)
+def test_what_depends_on_the_release(image: str, advertised: str, codes: set[str]) -> None:
+    text = node(image=image).replace("OUT://localhost:9092", f"OUT://localhost:9092,{advertised}://kafka:9093")
+    assert composed_text(text) == codes
+
+
+def test_kafka_4_has_no_zookeeper() -> None:
+    text = "services: {k: {image: 'confluentinc/cp-kafka:%s', environment: [KAFKA_ADVERTISED_HOST_NAME=a.example]}}"
+    assert composed_text(text.replace("%s", "8.0.0")) >= {"BN829", "BN837"}
+    assert "BN837" not in composed_text(text.replace("%s", "7.9.0"))
+    assert composed_text(text.replace("confluentinc/cp-kafka:%s", "wurstmeister/kafka:2.13-2.8.1")) <= {"BN827"}
+
+
 def test_apaches_image_without_settings_advertises_localhost() -> None:
     text = "services: {k: {image: 'apache/kafka:4.1.0', ports: ['9092:9092']}, a: {environment: [BROKERS=k:9092]}}"
     assert composed_text(text) == {"BN825", "BN839"}
