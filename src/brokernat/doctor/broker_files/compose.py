@@ -51,7 +51,8 @@ _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 # The image of wurstmeister puts the output of a command there.
 _AT_START = re.compile(r"_\{\w+\}")
 _IN_COMMAND = re.compile(r"KAFKA_(?:CFG_)?(?:ADVERTISED_)?LISTENERS=|\b(?:advertised\.)?listeners=")
-_OF_COMMAND = re.compile(r"(--(?:bootstrap-server|broker-list|brokers|kafka\.server))[= ]+(\S+)")
+_OF_COMMAND = re.compile(r"(--(?:[\w.-]*bootstrap[.-]servers?|broker-list|brokers|kafka\.server))[= ]+(\S+)")
+_IN_TEXT = re.compile(r"(bootstrap\.servers)[\"']?\s*[:=]\s*[\"']?([\w.:,-]+)")
 _CLIENT = re.compile(r"BOOTSTRAP|BROKERS?(?!_?ID)(?:_|$)|BROKER_?CONNECT|KAFKA_(?:HOSTS?|SERVERS?|URL|ADDRESS)$")
 _ENDPOINT = re.compile(r"(?:[A-Za-z_]+://)?([\w.-]+):(\d{1,5})", re.ASCII)
 
@@ -179,7 +180,8 @@ def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> I
     """The bootstrap servers in the variables and the command of each service."""
     for name, service in services.items():
         given = [each for each in service["environment"] if _CLIENT.search(each[0]) and "LISTENER" not in each[0]]
-        for variable, value in [*given, *_OF_COMMAND.findall(_command(service))]:
+        inside = [found for _, value in service["environment"] if "\n" in value for found in _IN_TEXT.findall(value)]
+        for variable, value in [*given, *inside, *_OF_COMMAND.findall(_command(service))]:
             text = interpolated(value, variables)
             if text is None:
                 continue
@@ -190,8 +192,12 @@ def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> I
 
 
 def _way(services: Mapping[str, Service], client: Service, host: str) -> Way:
-    if client.get("network_mode") or any(host in re.split("[:=]", each) for each in _given_hosts(client)):
+    mode = client.get("network_mode")
+    given = any(host in re.split("[:=]", each) for each in _given_hosts(client))
+    if given or (mode and (mode != "host" or is_loopback(host))):
         return "elsewhere"
+    if mode:
+        return "host"
     if is_loopback(host):
         return "own"
     having = [service for name, service in services.items() if host in (name, *_names(service))]

@@ -43,6 +43,7 @@ LISTENER_SETTINGS = frozenset(
         "controller.quorum.voters",
         "process.roles",
         "zookeeper.connect",
+        "zookeeper.metadata.migration.enable",
         "node.id",
         "broker.id",
         *FORMER_SETTINGS,
@@ -66,7 +67,7 @@ ROLES = frozenset({"broker", "controller"})
 DEFAULT_LISTENERS = "PLAINTEXT://:9092"
 
 _ENTRY = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]{1,99})")
-_VOTER = re.compile(r"([0-9]{1,9})@(.*):([0-9]{1,5})")
+_VOTER = re.compile(r"([0-9]{1,9})@([^\s@]+):([0-9]{1,5})")
 _PAIR = re.compile(r"\s*([^:]*?)\s*:\s*(\S*)\s*")
 _PORTS = range(2**16)
 _PLAIN = "PLAINTEXT"
@@ -129,6 +130,18 @@ class BrokerListeners:
         """The controllers that the file names (`controller.quorum.voters`)."""
         found = map(_VOTER.fullmatch, _names(self.settings.get("controller.quorum.voters", "")))
         return tuple(Voter(int(each[1]), each[2], int(each[3])) for each in found if each)
+
+    def may_share_cluster(self, other: BrokerListeners) -> bool:
+        """Whether both may be of one cluster: neither ZooKeeper nor the controllers of one are unknown to the other."""
+        zookeepers = [each.settings.get("zookeeper.connect") for each in (self, other)]
+        if None not in zookeepers and zookeepers[0] != zookeepers[1]:
+            return False
+        return not self.voters or not other.voters or bool(set(self.voters) & set(other.voters))
+
+    @property
+    def migrates(self) -> bool:
+        """Whether it takes part in the migration from ZooKeeper to KRaft (KIP-866), which needs settings of both."""
+        return self.settings.get("zookeeper.metadata.migration.enable", "").lower() == "true"
 
     @property
     def is_kraft(self) -> bool:
@@ -242,6 +255,8 @@ def broker_listeners(file: BrokerFile) -> BrokerListeners:
     controllers = _names(settings.get("controller.listener.names", ""))
     roles = frozenset(_names(settings.get("process.roles", "")))
     unreadable += (("process.roles", role) for role in sorted(roles - ROLES))
+    voters = _names(settings.get("controller.quorum.voters", "")) if roles else ()
+    unreadable += (("controller.quorum.voters", entry) for entry in voters if not _VOTER.fullmatch(entry))
     former_listeners, former_advertised = (None, None) if roles else former_settings(settings)
     bound = settings.get("listeners", former_listeners or DEFAULT_LISTENERS)
     listeners = _listeners("listeners", bound, unreadable)

@@ -26,6 +26,8 @@ Beside = Callable[[str], str | None]
 _NESTED = (dict, list, set)
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-+?])([^${}]*))?\})")
 _OF_ENV_FILE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*")
+_OF_OVERRIDES = re.compile(r":[ \t]+!(?:override|reset)\b")
+"""The tags of compose in an override file."""
 _MOST_FILES = 20
 _OF_A_CONTAINER = frozenset({"ports", "hostname", "container_name"})
 """A service that others extend and that has none of these is a template."""
@@ -87,7 +89,7 @@ def interpolated(text: str, variables: Mapping[str, str]) -> str | None:
 
 def _raw_services(text: str, source: str) -> dict[str, Service]:
     try:
-        document = parser("safe").load(text)
+        document = parser("safe").load(_OF_OVERRIDES.sub(":", text))
     except (YAMLError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # ruamel.yaml raises its own errors for some faults only: a key that is a list is a TypeError. Its messages may
         # quote the file, which may hold a password.

@@ -51,7 +51,10 @@ def own_name_advertised(evidence: Evidence) -> Iterator[CheckFinding]:
         if not each.host:
             message = f"{each} has no host, so the broker advertises the host name of its machine"
             fix = f"advertise {each.name}://HOST:{each.port} with a host that clients resolve"
-            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+            # Containers of its network know a container by its id.
+            for_containers = broker.in_container and any(other.host for other in broker.advertised)
+            severity = Severity.INFO if for_containers else Severity.WARNING
+            yield finding(severity, broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
 @check("BN821", Need.FILES)

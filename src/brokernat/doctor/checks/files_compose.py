@@ -80,27 +80,35 @@ def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
         at = next((broker for broker in siblings if client.host in broker.file.names), None)
         message = _fault(client, at, siblings)
         if message:
-            inside = [end for broker in siblings if at in (None, broker) for end in _inside(broker)]
+            right = [end for broker in siblings if at in (None, broker) for end in _for_client(client, broker)]
             fix = f"add a listener to the broker that advertises {(at or siblings[0]).file.names[0]}:PORT, and use it"
-            if inside:
-                fix = f"set `{client.variable}` to {inside[0]}"
+            if client.way == "apart":
+                fix = "put both services into one network (`networks`)"
+            elif right:
+                fix = f"in `{client.variable}` write {right[0]} for {client.host}:{client.port}"
             yield error(client.service, f"`{client.variable}` has {client.host}:{client.port}, {message}", client=fix)
 
 
 def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list[BrokerListeners]) -> str | None:
     """What is wrong with a bootstrap server; None if nothing, or if it leads to something else than these brokers."""
+    ports = {port for each in siblings for pair in each.file.published or () for port in pair}
+    ports |= {listener.port for each in siblings for listener in each.listeners}
     if client.way == "own":
-        ports = {port for each in siblings for pair in each.file.published or () for port in pair}
         return "which in its container is the container itself" if client.port in ports else None
     if client.way == "unknown":
         names = [name for each in siblings for name in each.file.names]
         near = get_close_matches(client.host, names, n=1, cutoff=0.75)
-        return f"and no service has this name; one is called {near[0]}" if near else None
+        called = (near or names)[0]
+        return f"and no service has this name; one is called {called}" if near or client.port in ports else None
     if broker is None or client.way == "elsewhere":
         return None
+    if client.way == "host":
+        return "a name that the Docker host, whose network the service uses, does not resolve"
     if client.way == "apart":
         return "and shares no network with that service"
     listener = next((each for each in broker.of_clients() if each.port == client.port), None)
+    if listener is None and any(each.port == client.port for each in broker.listeners):
+        return "where the controllers' listener is bound, which serves no clients"
     if listener is None:
         bound = ", ".join(str(each.port) for each in broker.of_clients())
         return f"where no listener is bound (bound: {bound})"
@@ -110,10 +118,11 @@ def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list
     return None
 
 
-def _inside(broker: BrokerListeners) -> list[str]:
-    """The endpoints that serve clients in the same Docker network."""
+def _for_client(client: ComposeClient, broker: BrokerListeners) -> list[str]:
+    """The endpoints that serve clients in the same Docker network, or on the Docker host."""
     return [
         each.endpoint
         for each in broker.advertised
-        if each.host in broker.file.names and broker.bound_port(each.name) == each.port
+        if (client.way == "host" and is_loopback(each.host))
+        or (each.host in broker.file.names and broker.bound_port(each.name) == each.port and client.way != "host")
     ]

@@ -33,9 +33,11 @@ def controller_listener(evidence: Evidence) -> Iterator[CheckFinding]:
     for broker in all_listeners(evidence):
         if broker.is_kraft:
             yield from _kraft(broker)
-        elif broker.controllers:
+        elif broker.controllers and not broker.migrates:
             message = f"`{_CONTROLLERS}` without `process.roles`: a broker in ZooKeeper mode rejects it"
-            fix = f"set `process.roles`, or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
+            fix = "set `process.roles`"
+            if "zookeeper.connect" in broker.settings:
+                fix += f", or remove `{_CONTROLLERS}` (only a migration to KRaft needs it)"
             yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 
 
@@ -82,8 +84,9 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
     Remedy: write host and port of the listener in `controller.listener.names`, the same in every file.
     """
     brokers = all_listeners(evidence)
-    controllers = {each.node_id: each for each in brokers if "controller" in each.roles}
     for broker in brokers:
+        siblings = [each for each in brokers if each.may_share_cluster(broker)]
+        controllers = {each.node_id: each for each in siblings if "controller" in each.roles}
         wrong = [voter for voter in broker.voters if _other_port(voter, controllers)]
         if wrong:
             named = ", ".join(f"port {voter.port} for node {voter.node_id}" for voter in wrong)
@@ -95,8 +98,13 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
         if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
             message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
             yield error(broker.name, message, broker="write the name of ZooKeeper's service for its host")
-    differing = {tuple(sorted(broker.voters)): broker.name for broker in brokers if broker.voters}
-    if len(differing) > 1:
+    having = [broker for broker in brokers if broker.voters]
+    differing = {
+        tuple(sorted(broker.voters)): broker.name
+        for broker in having
+        if any(set(broker.voters) != set(other.voters) and broker.may_share_cluster(other) for other in having)
+    }
+    if differing:
         seen = [f"{name}: {', '.join(map(str, voters))}" for voters, name in differing.items()]
         message = f"the files differ in `{_VOTERS}`, so some nodes look for a controller where it is not"
         fix = f"write the same `{_VOTERS}` in every file"

@@ -30,6 +30,7 @@ _LISTENER = "`NAME://host:port`"
 _FORMS = {
     _PROTOCOL_MAP: f"`NAME:PROTOCOL`, with a protocol of {', '.join(PROTOCOLS)}",
     "process.roles": "`broker`, `controller` or `broker,controller`",
+    "controller.quorum.voters": "`ID@HOST:PORT`, separated by commas",
 }
 # The releases that refuse an extra comma in a list of names or listeners do not support ZooKeeper.
 _COMMAS_IN_KRAFT = {
@@ -64,7 +65,9 @@ def listener_unreadable(evidence: Evidence) -> Iterator[CheckFinding]:
             for each in listeners:
                 if "://" in each.name:
                     message = f"Kafka reads `{each}` in `{setting}` as one listener"
-                    yield error(broker.name, message, broker="separate listeners by a comma")
+                    scheme = each.name.rpartition("://")[2].lower()
+                    fix = f"remove `{scheme}://`" if scheme in ("http", "https") else "separate listeners by a comma"
+                    yield error(broker.name, message, broker=fix)
         for name, value in broker.settings.items():
             if is_lost_listener(name, value):
                 message = f"`{name}:{value}` is a setting of its own, and Kafka ignores it"
@@ -246,8 +249,13 @@ def same_node_id(evidence: Evidence) -> Iterator[CheckFinding]:
     """
     brokers = all_listeners(evidence)
     for node_id in dict.fromkeys(each.node_id for each in brokers if each.node_id is not None):
-        files = [each.file.name for each in brokers if each.node_id == node_id]
-        if len(files) > 1:
+        having = [each for each in brokers if each.node_id == node_id]
+        files = [
+            each.file.name
+            for each in having
+            if any(each is not other and each.may_share_cluster(other) for other in having)
+        ]
+        if files:
             fix = "give each node its own `node.id` (before KRaft: `broker.id`)"
             yield error(f"node {node_id}", f"{len(files)} files have this id", tuple(files), broker=fix)
 

@@ -179,7 +179,7 @@ class ExecutorSeen:
         return f"executor {self.executor}{place}" if self.executor else "an executor that was expected"
 
 
-Way = Literal["own", "shared", "apart", "unknown", "elsewhere"]
+Way = Literal["own", "shared", "apart", "unknown", "host", "elsewhere"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,8 @@ class ComposeClient:
     """A bootstrap server that a service of a compose file has in one of its variables or in its command.
 
     `way` is where its host leads from this container: to itself, to a service in a shared network or in another one
-    only, to no service, or to what the file does not tell.
+    only, to no service, to what the Docker host calls so (the container has the host's network), or to what the file
+    does not tell.
     """
 
     service: str

@@ -461,6 +461,12 @@ def test_nodes_without_a_file_are_named() -> None:
     [
         (kraft(listeners="A://:1;B://:2"), "as one listener"),
         (kraft() + "\nEXTERNAL://gw.example:9094", "is a setting of its own, and Kafka ignores it"),
+        (kraft(advertised_listeners="PLAINTEXT://http://a.example:9092"), "as one listener"),
+        (
+            kraft(controller_quorum_voters="1@a.example"),
+            "Kafka cannot read `1@a.example`",
+        ),
+        (kraft(controller_quorum_voters="1@a:1 2@b:2"), "Kafka cannot read `1@a:1 2@b:2`"),
         (kraft(advertised_listeners="PLAINTEXT://${HOST}:9092"), "Kafka cannot read `PLAINTEXT://${HOST}:9092`"),
     ],
 )
@@ -549,7 +555,10 @@ def node(image: str = "apache/kafka:4.1.0", bound: str = "", voters: str = "1@ka
         (node(more=APP.format("localhost:9092", "    network_mode: host")), set()),
         (node(more=APP.format("localhost:5432", "")), set()),
         (node(more=APP.format("kafk:19092", "")), {"BN839"}),
-        (node(more=APP.format("elsewhere:9092", "")), set()),
+        (node(more=APP.format("elsewhere:5432", "")), set()),
+        (node(more=APP.format("broker:19092", "")), {"BN839"}),
+        (node(more=APP.format("kafka:19092", "    network_mode: host")), {"BN839"}),
+        (node(more=APP.format("x", "    command: --spring.kafka.bootstrap-servers=localhost:19092")), {"BN839"}),
         (node(more=APP.format("kafka:19092", "    networks: [other]")), {"BN839"}),
         (node(more=APP.format("kafka:9092", "    extra_hosts: ['kafka:10.0.0.9']")), set()),
     ],
@@ -563,7 +572,7 @@ def test_a_client_is_told_the_listener_for_it() -> None:
     (found,) = [each for each in diagnose(Evidence.without_network("f", files=files)).findings if each.code == "BN839"]
     assert found.subject == "app"
     assert found.message.endswith("whose listener OUT advertises localhost:9092: the client then dials itself")
-    assert found.remedy.client == ("set `BOOTSTRAP_SERVERS` to kafka:19092",)
+    assert found.remedy.client == ("in `BOOTSTRAP_SERVERS` write kafka:19092 for kafka:9092",)
 
 
 @pytest.mark.parametrize(
@@ -611,6 +620,31 @@ def test_files_that_differ_in_their_voters() -> None:
     made = brokers(1, 2, controller_quorum_voters="1@a.example:9093,2@b.example:9093")
     made[1] = made[1].replace("a.example", "c.example")
     assert [each.code for each in diagnose(files(*made)).findings] == ["BN836"]
+
+
+def test_two_clusters_may_have_the_same_ids() -> None:
+    east = kraft(controller_quorum_voters="1@east:9093")
+    assert codes_of(east, east.replace("east", "west").replace("kafka-1", "kafka-2")) == set()
+    old = "broker.id=1\nzookeeper.connect=zk-{n}:2181\nadvertised.listeners=PLAINTEXT://k{n}.example:9092"
+    assert codes_of(*(old.format(n=n) for n in (1, 2))) == set()
+    assert codes_of(*(old.format(n=n).replace("zk-2", "zk-1") for n in (1, 2))) == {"BN820"}
+
+
+def test_a_migration_has_settings_of_both_modes() -> None:
+    text = """
+broker.id=1
+zookeeper.connect=z:2181
+controller.listener.names=CONTROLLER
+controller.quorum.voters=9@c.example:9093
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+advertised.listeners=PLAINTEXT://a.example:9092
+"""
+    assert codes_of(text + "zookeeper.metadata.migration.enable=true") == set()
+    assert codes_of(text) == {"BN823"}
+
+
+def codes_of(*texts: str) -> set[str]:
+    return {each.code for each in diagnose(files(*texts)).findings}
 
 
 def test_zookeeper_in_the_same_container() -> None:
