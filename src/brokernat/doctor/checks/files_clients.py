@@ -16,7 +16,7 @@ from brokernat.doctor.checks.places import dialled_nodes
 from brokernat.doctor.checks.registry import Need, check, error, finding, info, warning
 from brokernat.doctor.evidence import Advertised, EndpointProbe, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
-from brokernat.doctor.host_kinds import inside_name, is_loopback
+from brokernat.doctor.host_kinds import address, inside_name, is_loopback
 
 
 @check("BN816", Need.FILES)
@@ -142,12 +142,17 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The brokers advertise names that only their own network knows: {subjects}.
     What: a broker's file advertises a name that usually only its own network resolves: a name of one label, or one in
-    `.internal`, `.svc` or the like.
+    `.internal`, `.svc` or the like; or a container publishes a listener that advertises the container's own address.
     Why: Docker, Kubernetes and cloud providers give hosts such names. This is correct for a listener of that network.
     If the broker has no other listener, the finding is a warning.
     Remedy: add a second listener that advertises a name for clients elsewhere; or give the client an address map.
     """
     for broker, each in advertised_listeners(evidence):
+        published = broker.bound_port(each.name) in dict(broker.file.published or ())
+        if published and address(each.host) is not None and each.host in broker.file.names:
+            message = f"{each} has the container's own address, which clients on other machines do not reach"
+            fix = f"advertise {each.name}://HOST:{each.port} with the Docker host's name"
+            yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
         if not inside_name(each.host):
             continue
         message = f"{each} is for clients that resolve this name, usually those in the broker's own network"

@@ -588,6 +588,12 @@ def test_what_depends_on_the_release(image: str, advertised: str, codes: set[str
     assert composed_text(text) == codes
 
 
+def test_a_published_listener_with_the_address_of_its_container() -> None:
+    network = "    networks: {default: {ipv4_address: 172.18.0.3}}"
+    assert composed_text(node(more=network).replace("OUT://localhost", "OUT://172.18.0.3")) == {"BN824"}
+    assert composed_text(node().replace("OUT://localhost", "OUT://172.18.0.3")) == set()
+
+
 def test_kafka_4_has_no_zookeeper() -> None:
     text = "services: {k: {image: 'confluentinc/cp-kafka:%s', environment: [KAFKA_ADVERTISED_HOST_NAME=a.example]}}"
     assert composed_text(text.replace("%s", "8.0.0")) >= {"BN829", "BN837"}
