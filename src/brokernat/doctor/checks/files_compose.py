@@ -72,7 +72,7 @@ def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
     client connected to, and one that advertises localhost is for clients on the Docker host.
     Remedy: use the listener that advertises the service's name, as `SERVICE:PORT`.
     """
-    brokers = [broker for broker in serving(evidence) if broker.file.clients]
+    brokers = [broker for broker in serving(evidence) if broker.file.clients and broker.file.names]
     for client in dict.fromkeys(client for broker in brokers for client in broker.file.clients):
         siblings = [broker for broker in brokers if client in broker.file.clients]
         if any(client.service in broker.file.names for broker in siblings):
