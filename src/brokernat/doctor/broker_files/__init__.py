@@ -82,8 +82,10 @@ def _read(project: _Project) -> tuple[BrokerFile, ...]:
 
 def _of_compose(project: _Project, source: str) -> tuple[BrokerFile, ...]:
     def beside(name: str) -> str | None:
+        file = project.file.parent / name
         try:
-            return _text(project.file.parent / name)
+            # A pipe would wait for a writer.
+            return _text(file) if file.is_file() else None
         except ConfigError:
             return None
 

@@ -29,6 +29,8 @@ _OF_ENV_FILE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*")
 _OF_OVERRIDES = re.compile(r":[ \t]+!(?:override|reset)\b")
 """The tags of compose in an override file."""
 _MOST_FILES = 20
+_MOST_VARIABLES = 100
+"""More in one value would be for no broker; nested ones take quadratic time."""
 _OF_A_CONTAINER = frozenset({"ports", "hostname", "container_name"})
 """A service that others extend and that has none of these is a template."""
 
@@ -66,6 +68,8 @@ def variables_of(text: str) -> dict[str, str]:
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str | None:
     """The text with its variables or their defaults, from the inner to the outer; None if one has neither."""
+    if text.count("$") > _MOST_VARIABLES:
+        return None
     # `$$` is a dollar sign.
     text = text.replace("$$", "\0")
     unknown = False

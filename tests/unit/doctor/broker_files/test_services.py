@@ -1,5 +1,6 @@
 """What compose merges from several places: `extends`, `env_file`, `.env` and override files."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def test_what_cannot_be_read_is_named(text: str, said: str) -> None:
         ("$N and $$N and ${N:?needed}", "n and $N and n"),
         ("${M:?needed}", None),
         ("$DOLLAR", "$DOLLAR"),
+        ("${A:-" * 200_000, None),
     ],
 )
 def test_variables(text: str, result: str | None) -> None:
@@ -92,6 +94,13 @@ def test_variables_come_from_the_file_beside() -> None:
     text = "services: {k: {environment: {KAFKA_LISTENERS: 'A://${HOST}:1'}}}"
     assert settings(text, {".env": 'HOST="gw.example"\n'}) == {"k": {"listeners": "A://gw.example:1"}}
     assert variables_of("A='b c'\nB=c #d\nC=d#e") == {"A": "b c", "B": "c", "C": "d#e"}
+
+
+def test_a_pipe_beside_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.env")
+    (tmp_path / "c.yml").write_text("services: {k: {env_file: a.env}}")
+    with pytest.raises(ConfigError, match=r"`a\.env`, `env_file` of service `k`, cannot be read"):
+        read_broker_files([tmp_path / "c.yml"])
 
 
 def test_an_override_belongs_to_the_file_before_it(tmp_path: Path) -> None:
