@@ -33,6 +33,7 @@ _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 _WITHOUT_CFG = re.compile(r"(?:^|/)(?:apache/kafka|confluentinc/)")
 _OF_APACHE = re.compile(r"(?:^|/)apache/kafka(?:-native)?(?:[:@]|$)")
 _A_SETTING = re.compile(r"KAFKA_(?!(?:\w+_)?(?:OPTS|LOGLEVEL|LOGGERS|VERSION|HOSTNAME)$)")
+# The default file of Apache's image.
 _DEFAULTS = (
     ("process.roles", "broker,controller"),
     ("node.id", "1"),
@@ -45,6 +46,7 @@ _DEFAULTS = (
 _TAG = re.compile(
     r"(?:^|/)(confluentinc/cp-|apache/|wurstmeister/)(?:kafka|server)(?:-native)?:(?:2\.1[0-3]-)?(\d)\.(\d{1,2})\b"
 )
+# Confluent's release that has the minor number of its Kafka.
 _FIRST_LIKE_KAFKA = 7
 _NEEDS_CLUSTER_ID = re.compile(r"confluentinc/cp-(?:kafka|server)\b")
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
@@ -85,14 +87,14 @@ def parse_compose(
         return BrokerFile(
             f"{source} {name}",
             filled,
-            None if ports is None else tuple((inside, outside) for inside, outside, _ in ports),
-            tuple(address for _, _, address in ports or ()),
-            tuple(map(str, _listed(service, "profiles"))),
-            (name, *_names(service)),
-            any(theirs != () for other, theirs in published.items() if other != name),
-            clients,
-            tuple(_lacking(service, dict(settings))),
-            _release("".join(texts(service.get("image")))),
+            published=None if ports is None else tuple((inside, outside) for inside, outside, _ in ports),
+            addresses=tuple(address for _, _, address in ports or ()),
+            profiles=tuple(map(str, _listed(service, "profiles"))),
+            names=(name, *_names(service)),
+            others_publish=any(theirs != () for other, theirs in published.items() if other != name),
+            clients=clients,
+            lacking=tuple(_lacking(service, dict(settings))),
+            release=_release("".join(texts(service.get("image")))),
         )
 
     files = tuple(each for each in read_all(read, services.items()) if each.settings)
