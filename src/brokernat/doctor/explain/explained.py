@@ -204,8 +204,12 @@ def refer_to_own_kinds(explained: Iterable[ExplainedLine]) -> None:
 
 
 def shown_lines(explained: Sequence[ExplainedLine]) -> list[ExplainedLine]:
-    """The lines without those whose whole reason is another line, or the exception that another line shows."""
-    return [each for each in explained if not _is_left_out(each, [other for other in explained if other is not each])]
+    """The lines without those whose whole reason is another line, or the exception that another line shows.
+
+    Two may each refer to the other: the first one is shown.
+    """
+    shown = [each for each in explained if not _is_left_out(each, [other for other in explained if other is not each])]
+    return shown or list(explained[:1])
 
 
 def _is_left_out(explained: ExplainedLine, others: Sequence[ExplainedLine]) -> bool:

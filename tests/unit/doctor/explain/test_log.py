@@ -779,3 +779,16 @@ def test_an_exception_in_the_line_of_a_broker_that_does_not_start_is_its_reason(
 def test_an_end_of_data_under_a_parser_is_no_lost_connection(above: str, key: str) -> None:
     lines = ["ERROR a record failed (org.apache.kafka.connect.runtime.Task)", above, "Caused by: java.io.EOFException"]
     assert key in [each.match.known.key for each in explain_log(f"{line}\n" for line in lines).explained]
+
+
+def test_two_lines_that_refer_to_each_other_leave_one() -> None:
+    """The first one's reason is the exception below it, and what that exception is, is said by the first."""
+    lines = [
+        "[2018-12-11 08:03:52,640] ERROR Uncaught exception in REST call to /connectors/x/y "
+        "(org.apache.kafka.connect.runtime.rest.errors.ConnectExceptionMapper)\n",
+        "java.lang.NullPointerException\n",
+        "\tat org.apache.kafka.connect.runtime.rest.resources.Any.validate(Any.java:72)\n",
+    ]
+    found = explain_log(lines)
+    assert len(found.explained) == 2
+    assert len(found.shown) == 1
