@@ -784,10 +784,9 @@ def test_an_end_of_data_under_a_parser_is_no_lost_connection(above: str, key: st
 def test_two_lines_that_refer_to_each_other_leave_one() -> None:
     """The first one's reason is the exception below it, and what that exception is, is said by the first."""
     lines = [
-        "[2018-12-11 08:03:52,640] ERROR Uncaught exception in REST call to /connectors/x/y "
-        "(org.apache.kafka.connect.runtime.rest.errors.ConnectExceptionMapper)\n",
+        "[2019-05-15 22:03:20,645] ERROR Stopping due to error (org.apache.kafka.connect.mirror.MirrorMaker:238)\n",
         "java.lang.NullPointerException\n",
-        "\tat org.apache.kafka.connect.runtime.rest.resources.Any.validate(Any.java:72)\n",
+        "\tat org.apache.kafka.connect.mirror.MirrorMaker.main(MirrorMaker.java:72)\n",
     ]
     found = explain_log(lines)
     assert len(found.explained) == 2
