@@ -31,7 +31,7 @@ _CLUSTER_VERDICTS = {
 _FILE_VERDICTS = {
     Severity.ERROR: "errors in the brokers' files",
     Severity.WARNING: "warnings in the brokers' files",
-    None: "no problems in the brokers' files",
+    None: "no problems with listeners in the brokers' files",
 }
 
 
