@@ -42,7 +42,8 @@ def services_of(text: str, source: str, beside: Beside) -> dict[str, Service]:
         ConfigError: it is not a compose file, or a file that it names cannot be read.
     """
     raw = _raw_services(text, source)
-    extended = {"".join(texts(_extends(service).get("service"))) for service in raw.values() if "extends" in service}
+    bases = [_extends(service) for service in raw.values() if "extends" in service]
+    extended = {"".join(texts(base.get("service"))) for base in bases if "file" not in base}
     templates = {name for name in extended & raw.keys() if not raw[name].keys() & _OF_A_CONTAINER}
     return {name: _complete(name, raw, source, beside, 0) for name in raw if name not in templates}
 

@@ -41,6 +41,10 @@ def test_an_env_file_that_is_not_there_is_named() -> None:
             "services: {k: {extends: {file: base.yml, service: b}, environment: {KAFKA_LISTENERS: 'A://:1'}}}",
             {"base.yml": "services: {b: {environment: [KAFKA_NODE_ID=1, KAFKA_LISTENERS=B://:2]}}"},
         ),
+        (
+            "services: {k: {extends: {file: base.yml, service: k}, environment: {KAFKA_LISTENERS: 'A://:1'}}}",
+            {"base.yml": "services: {k: {environment: [KAFKA_NODE_ID=1]}}"},
+        ),
     ],
 )
 def test_what_a_service_extends_is_below_it(text: str, beside: dict[str, str]) -> None:
