@@ -66,4 +66,7 @@ class Progress:
 def _reason(report: pytest.TestReport) -> str:
     """The place and the first line of what was raised; the summary at the end has the whole."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    return f"{crash.path}:{crash.lineno}: {crash.message.splitlines()[0]}" if crash else "no place is known"
+    if crash is None:
+        return "no place is known"
+    first_line, _, _ = crash.message.partition("\n")
+    return f"{crash.path}:{crash.lineno}: {first_line}"

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from brokernat.doctor.broker_files.compose import parse_compose, settings_of_variables
-from brokernat.doctor.broker_files.listeners import other_program, parse_server_properties
+from brokernat.doctor.broker_files.listeners import parse_server_properties
 from brokernat.doctor.broker_files.services import RESOLVE, overrides, variables_of
 from brokernat.doctor.evidence import BrokerFile
 from brokernat.errors import ConfigError, Finding, read_all
@@ -30,49 +29,38 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
     return tuple(chain.from_iterable(read_all(_read, _projects(dict.fromkeys(files)))))
 
 
-@dataclass
-class _Project:
-    """A file, and the compose files that override parts of it."""
-
-    file: Path
-    overriding: list[Path] = field(default_factory=list)
-
-
-def _projects(files: Iterable[Path]) -> list[_Project]:
-    """The files; an override file belongs to the compose file before it."""
-    projects: list[_Project] = []
+def _projects(files: Iterable[Path]) -> list[list[Path]]:
+    """Each file, with the override files that are given behind a compose file."""
+    projects: list[list[Path]] = []
+    last_compose: list[Path] = []
     for file in files:
-        of_compose = [each for each in projects if each.file.suffix in _COMPOSE]
-        if file.suffix in _COMPOSE and of_compose and _overrides(file):
-            of_compose[-1].overriding.append(file)
-        else:
-            projects.append(_Project(file))
+        if last_compose and file.suffix in _COMPOSE and _overrides(file):
+            last_compose.append(file)
+            continue
+        projects.append([file])
+        if file.suffix in _COMPOSE:
+            last_compose = projects[-1]
     return projects
 
 
 def _overrides(file: Path) -> bool:
     try:
-        return overrides(_text(file), str(file))
+        return overrides(_text(file), _name(file))
     except ConfigError:
-        # Told by `_read`.
+        # `_read` reports it.
         return False
 
 
-def _read(project: _Project) -> tuple[BrokerFile, ...]:
-    file = project.file
-    # The name becomes part of the evidence, which is text.
-    source = os.fsencode(file).decode(errors="replace")
+def _read(project: list[Path]) -> tuple[BrokerFile, ...]:
+    file, *overriding = project
+    source = _name(file)
     if file.suffix in _COMPOSE:
-        brokers = _of_compose(project, source)
+        brokers = _of_compose(file, source, overriding)
         hint = RESOLVE
     else:
         # Kafka reads bytes, and `Properties.load` decodes them as ISO 8859-1.
         text = _bytes(file).decode("latin-1")
-        settings = parse_server_properties(text, source)
-        if other := other_program(text, source):
-            message = f"`{source}` is the file of {other}, not of a broker"
-            raise ConfigError(Finding("no-broker", message, "give a broker's server.properties, or a compose file"))
-        settings = settings or settings_of_variables(variables_of(text))
+        settings = parse_server_properties(text, source) or settings_of_variables(variables_of(text))
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
     if not brokers:
@@ -80,24 +68,28 @@ def _read(project: _Project) -> tuple[BrokerFile, ...]:
     return brokers
 
 
-def _of_compose(project: _Project, source: str) -> tuple[BrokerFile, ...]:
+def _of_compose(file: Path, source: str, overriding: Iterable[Path]) -> tuple[BrokerFile, ...]:
     def beside(name: str) -> str | None:
-        file = project.file.parent / name
+        other = file.parent / name
         try:
             # A pipe would wait for a writer.
-            return _text(file) if file.is_file() else None
+            return _text(other) if other.is_file() else None
         except ConfigError:
             return None
 
-    return parse_compose(_text(project.file), source, beside, [(_text(each), str(each)) for each in project.overriding])
+    return parse_compose(_text(file), source, beside, [(_text(each), _name(each)) for each in overriding])
+
+
+def _name(file: Path) -> str:
+    """Its path as text, because it becomes part of the evidence."""
+    return os.fsencode(file).decode(errors="replace")
 
 
 def _text(file: Path) -> str:
     try:
         return _bytes(file).decode("utf-8-sig")
     except UnicodeDecodeError:
-        source = os.fsencode(file).decode(errors="replace")
-        raise ConfigError(Finding("file-unreadable", f"`{source}` is not UTF-8 text")) from None
+        raise ConfigError(Finding("file-unreadable", f"`{_name(file)}` is not UTF-8 text")) from None
 
 
 def _bytes(file: Path) -> bytes:

@@ -29,6 +29,7 @@ from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, EndpointProbe, Evidence
 from brokernat.doctor.host_kinds import inside_name, is_loopback
+from brokernat.errors import ConfigError, Finding
 
 FORMER_SETTINGS = ("host.name", "port", "advertised.host.name", "advertised.port")
 # Only these settings are read from a file, because a broker's file holds passwords.
@@ -220,23 +221,24 @@ def parse_server_properties(text: str, source: str) -> tuple[tuple[str, str], ..
     """The listener settings of a `server.properties`; values are trimmed, as Kafka does.
 
     Raises:
-        ConfigError: Java cannot read the file.
+        ConfigError: Java cannot read the file, or it is that of another program.
     """
     settings = parse_properties(text, source)
+    names = {each.name for each in settings}
+    other = next((program for setting, program in _OTHER_PROGRAMS.items() if setting in names), None)
+    if other:
+        message = f"`{source}` is the file of {other}, not of a broker"
+        raise ConfigError(Finding("no-broker", message, "give a broker's server.properties, or a compose file"))
     return tuple(
-        (each.name, each.value.strip()) for each in settings if setting_like(each.name) or is_lost_listener(*each[:2])
+        (each.name, each.value.strip())
+        for each in settings
+        if setting_like(each.name) or is_lost_listener(each.name, each.value)
     )
 
 
 def is_lost_listener(name: str, value: str) -> bool:
     """Whether a line is the rest of a list of listeners (`NAME://host:port`): the line before it does not continue."""
     return value.startswith("//") and _ENTRY.fullmatch(f"{name}:{value.split(',')[0].strip()}") is not None
-
-
-def other_program(text: str, source: str) -> str | None:
-    """The program of Kafka's world that reads this properties file, if it is not a broker."""
-    names = {each.name for each in parse_properties(text, source)}
-    return next((program for setting, program in _OTHER_PROGRAMS.items() if setting in names), None)
 
 
 def setting_like(name: str) -> str | None:

@@ -27,7 +27,8 @@ _PACKAGE = re.compile(
     r"/pkg/mod/(?P<go>[\w.!/-]{1,120}?)@|/vendor/(?P<vendor>[\w.-]+/[\w.-]+/[\w.-]+)/|"
     r"/src/(?P<src>github\.com/(?:IBM|Shopify|bsm|segmentio|twmb|confluentinc|linkedin|optiopay)/[\w.-]+|"
     r"gopkg\.in/[\w.-]+/[\w.-]+)/|"
-    r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|/(?P<own>node-rdkafka|kafkajs|kafka-node)/(?:lib|src|dist)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
+    r"/node_modules/(?P<node>(?:@[\w.-]+/)?[\w.-]+)/|"
+    r"/(?P<own>node-rdkafka|kafkajs|kafka-node)/(?:lib|src|dist)/|/gems/(?P<gem>[\w-]{1,60}?)-\d"
 )
 _OF_JAVA = re.compile(r"(?:java|javax|jdk|sun|com\.sun|scala|kotlin|jakarta|groovy|clojure)\.")
 # Scala's and Java's names of a function within a method.
