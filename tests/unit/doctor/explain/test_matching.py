@@ -9,6 +9,7 @@ from tests.unit.doctor.explain.vectors import Vector, healthy, holds_for_each, k
 from brokernat.doctor.explain.known_errors import known_errors
 from brokernat.doctor.explain.known_lines import KnownLine, Role, Tells, known_lines
 from brokernat.doctor.explain.log import explain_log
+from brokernat.doctor.explain.log_text import LONG
 from brokernat.doctor.explain.matching import match_line, match_step
 
 VECTORS = vectors()
@@ -70,7 +71,7 @@ def test_a_long_line_is_searched_in_parts() -> None:
         for filler in ("a:1/", "1 "):
             filling = filler * (2048 // len(filler) // len(known.holds))
             known.compiled.search(filling.join(["", *known.holds, ""]))
-        long = "y " * 2000 + known.example + " z" * 2000
+        long = "y " * (LONG // 2) + known.example + " z" * (LONG // 2)
         found = match_line(long) or match_step(long)
         assert found is not None or known.pattern.endswith(("$", "$)"))
 
