@@ -20,8 +20,8 @@ from tests.unit.pipelines.status.test_server import free_port
 from brokernat.address import Endpoint
 from brokernat.clients.spark import Outcome, Proof
 from brokernat.pipelines.progress import PartitionProgress
+from brokernat.pipelines.status import RunStatus
 from brokernat.pipelines.status.board import DeadLetterView, ShownDeadLetter, StatusBoard
-from brokernat.pipelines.status.model import RunStatus
 from brokernat.pipelines.status.server import serving
 
 pytestmark = pytest.mark.netns

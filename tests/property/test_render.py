@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.property.test_notation import endpoints, hosts, names, networks, ports
 
 from brokernat.address import AddressMap, CidrRule, Endpoint, HostPortRule, Rule, Unmapped
-from brokernat.address.host import format_ip
+from brokernat.address.endpoint import format_ip
 from brokernat.errors import NotExpressibleError
 from brokernat.render import Subject, haproxy, nginx
 from brokernat.render import hosts as hosts_file

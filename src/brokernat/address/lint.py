@@ -24,8 +24,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
 
 from brokernat.address.address_map import AddressMap
-from brokernat.address.endpoint import Endpoint
-from brokernat.address.host import as_ip, bracketed
+from brokernat.address.endpoint import Endpoint, as_ip, bracketed
 from brokernat.address.rules import (
     CidrRule,
     HostPortRule,

@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from brokernat.address.endpoint import Endpoint, parse_port, split_endpoint
+from brokernat.address.endpoint import Endpoint, as_ip, parse_host, parse_ipv4, parse_ipv6, parse_port, split_endpoint
 from brokernat.address.faults import fault
-from brokernat.address.host import as_ip, parse_host, parse_ipv4, parse_ipv6
 from brokernat.address.rules import (
     CidrRule,
     HostPortRule,

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 
-from brokernat.address.endpoint import Endpoint
+from brokernat.address.endpoint import Endpoint, as_ip, bracketed, format_ip
 from brokernat.address.faults import fault
-from brokernat.address.host import as_ip, bracketed, format_ip
 from brokernat.errors import ConfigError
 
 IpNetwork = IPv4Network | IPv6Network

@@ -27,8 +27,7 @@ from brokernat.cli.files import is_regular_or_new, require_writable_place, write
 from brokernat.cli.options import PATH, SECONDS, Code, fail_on_option, format_option, token_command_option
 from brokernat.cli.spark import executor_options, with_executors, with_spark
 from brokernat.config import Cluster
-from brokernat.doctor.diagnosis import Diagnosis
-from brokernat.doctor.diagnosis.run import Suppression
+from brokernat.doctor.diagnosis import Diagnosis, Suppression
 from brokernat.doctor.evidence import Evidence
 from brokernat.errors import ConfigError, Finding, NothingReachableError
 from brokernat.paths import reading

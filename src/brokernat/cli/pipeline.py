@@ -35,7 +35,7 @@ from brokernat.pipelines.check_result import CheckResult, Level, Preflight, as_r
 from brokernat.pipelines.kafka.group_offsets import GroupOffsets, group_offsets
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.status.board import StatusBoard
 from brokernat.pipelines.status.json_v1 import batch_v1, progress_v1, proof_v1
 from brokernat.pipelines.status.server import serving

@@ -186,9 +186,8 @@ def run_shipment(
         BrokernatError: an error of the input, the file, the spool or the producer.
     """
     from brokernat.shipping.block import Destination
-    from brokernat.shipping.leaders import find_delay
     from brokernat.shipping.lines import Pipe
-    from brokernat.shipping.producer import open_admin, open_producer
+    from brokernat.shipping.producer import find_delay, open_admin, open_producer
     from brokernat.shipping.sender import Sender
     from brokernat.shipping.spool import Spool
     from brokernat.shipping.tail import Tail, missing_files

@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any
 
 from brokernat.address import AddressMap, Endpoint
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.errors import ConfigError, UnmappedEndpointError
 
 log = logging.getLogger("brokernat.clients")

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 
 from brokernat.errors import BrokernatError, ConfigError, Finding
 from brokernat.pipelines.query import rows_read
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.copies import ReferenceVersion
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import UnusableReferenceError
 from brokernat.pipelines.steps.counting import (
     Counts,

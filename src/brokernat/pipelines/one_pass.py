@@ -21,7 +21,7 @@ from brokernat.pipelines.batch import BatchReport, StoppedError, current_joins
 from brokernat.pipelines.checkpoint.committed import read_uncommitted
 from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.query import rows_read
-from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts, check_received
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan

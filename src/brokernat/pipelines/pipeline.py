@@ -21,7 +21,7 @@ from brokernat.pipelines.one_pass import ChangedReferenceError, OnePass
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import activity, batch_reports, has_ended, is_idle, query_failure, stop_query
 from brokernat.pipelines.realtime import EpochRun
-from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.steps.source import read_stream, source_options
 
 if TYPE_CHECKING:

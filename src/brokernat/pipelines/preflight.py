@@ -26,8 +26,8 @@ from brokernat.pipelines.kafka.admin import TopicFacts, open_admin
 from brokernat.pipelines.kafka.topic_checks import REFERENCE, SINK, SOURCE, Facts, grant, sizes, usable
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.realtime import PRODUCER_SETTINGS, lack_of_slots, outgoing, slots
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.copies import ReferenceVersion
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.root_cause import root_cause
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.sink import REQUIRED

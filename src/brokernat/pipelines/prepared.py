@@ -19,9 +19,9 @@ from brokernat.config.record_schema import RecordSchema, read_schema_file, schem
 from brokernat.errors import ConfigError, Finding
 from brokernat.pipelines.checkpoint.state import Owner, State
 from brokernat.pipelines.kafka.admin import TopicFacts, Unseen
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.database import DatabaseSource, driver_jars
 from brokernat.pipelines.references.files import CatalogSource, FileSource
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import ReferenceSource
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.root_cause import root_cause

@@ -34,7 +34,7 @@ from brokernat.pipelines.query import (
     reported_batch,
     stop_query,
 )
-from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts, count_outgoing, count_rows
 from brokernat.pipelines.steps.envelope import envelop
 from brokernat.pipelines.steps.plan import Join, Plan, without_fault

@@ -31,7 +31,7 @@ from brokernat.pipelines.pipeline import Run, start
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.query import POLL_SECONDS, TransientFailureError
 from brokernat.pipelines.realtime import EpochRun
-from brokernat.pipelines.references.reference import ReferenceTable
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts
 from brokernat.text import in_words, seconds
 

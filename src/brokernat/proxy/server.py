@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from brokernat.address import AddressMap, Endpoint
-from brokernat.address.host import is_wildcard
+from brokernat.address.endpoint import is_wildcard
 from brokernat.config import Cluster
 from brokernat.errors import ConfigError, Finding, UnmappedEndpointError
 from brokernat.proxy import polling

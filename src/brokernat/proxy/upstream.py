@@ -22,7 +22,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from brokernat.address import Endpoint
-from brokernat.address.host import as_ip
+from brokernat.address.endpoint import as_ip
 from brokernat.clients.sasl_tokens import MECHANISMS, SaslTokenError, login_tokens
 from brokernat.clients.tls import tls_side
 from brokernat.config import Cluster

@@ -1,10 +1,9 @@
 """Pure functions from an address map, or from a plan of the testbed, to the text of a configuration file."""
 
 from brokernat.render.client_files import Syntax, hosts, rules_file, spark, spring
-from brokernat.render.gateways import Forward, forwards, haproxy, nginx, nginx_stream
+from brokernat.render.gateways import Forward, forwards, haproxy, kubectl, nginx, nginx_stream, ssh
 from brokernat.render.header import Subject
 from brokernat.render.packet_filters import HostNat, iptables, nftables, nftables_router
-from brokernat.render.port_forwards import kubectl, ssh
 
 __all__ = [
     "Forward",

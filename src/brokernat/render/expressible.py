@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from brokernat.address import AddressMap, CidrRule, HostPortRule, HostRule, NodeIdRule, Rule, WildcardRule
-from brokernat.address.host import as_ip
+from brokernat.address.endpoint import as_ip
 from brokernat.errors import NotExpressibleError
 
 

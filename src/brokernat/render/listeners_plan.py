@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from brokernat.address import Endpoint
-from brokernat.address.endpoint import parse_port
-from brokernat.address.host import as_ip, bracketed
+from brokernat.address.endpoint import as_ip, bracketed, parse_port
 from brokernat.config.client_properties import PROTOCOLS, protocol_hint
 from brokernat.errors import ConfigError, Finding
 from brokernat.render.gateways import Forward

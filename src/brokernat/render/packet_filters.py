@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from brokernat.address import AddressMap, CidrRule, HostPortRule, HostRule, Rule
-from brokernat.address.host import bracketed, format_ip
+from brokernat.address.endpoint import bracketed, format_ip
 from brokernat.address.rules import IpNetwork, format_network
 from brokernat.render.expressible import Means, require_expressible
 from brokernat.render.header import Header, Subject, identifier

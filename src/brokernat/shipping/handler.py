@@ -24,8 +24,7 @@ from brokernat.config.fields import check_topic
 from brokernat.shipping import threads
 from brokernat.shipping.block import Destination, Rejection
 from brokernat.shipping.errors import NotShippedError
-from brokernat.shipping.leaders import find_delay
-from brokernat.shipping.producer import open_admin, open_producer, require_all_acks
+from brokernat.shipping.producer import find_delay, open_admin, open_producer, require_all_acks
 from brokernat.shipping.queue import OnFull, RecordQueue, SpoolWriter
 from brokernat.shipping.record import RecordEncoder
 from brokernat.shipping.sender import Sender

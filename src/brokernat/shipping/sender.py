@@ -27,8 +27,7 @@ from typing import Any, Final, NamedTuple
 
 from brokernat.shipping.block import SEQUENCE_HEADER, Block, Rejection
 from brokernat.shipping.errors import OtherClusterError
-from brokernat.shipping.leaders import Delay
-from brokernat.shipping.producer import REACHED, KafkaFault, describe, is_rejection
+from brokernat.shipping.producer import REACHED, Delay, KafkaFault, describe, is_rejection
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.threads import log_later
 

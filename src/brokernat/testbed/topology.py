@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from brokernat.address import AddressMap, Endpoint, Rule, parse_rule
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.jvm import Java
 from brokernat.render import Forward, HostNat
 

@@ -17,8 +17,7 @@ from typing import Final
 
 from brokernat.address import Endpoint
 from brokernat.errors import MissingToolError
-from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError
-from brokernat.tunnel.workspace import Workspace, last_lines
+from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError, Workspace, last_lines
 
 PLACEHOLDERS: Final = ("{host}", "{port}", "{local}")
 _TAKEN = ("address already in use", "unable to listen on port")

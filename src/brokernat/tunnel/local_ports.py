@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 
 from brokernat.address import Endpoint
-from brokernat.address.host import as_ip
+from brokernat.address.endpoint import as_ip
 from brokernat.errors import ConfigError, Finding
 
 LOOPBACK = "127.0.0.1"

@@ -22,8 +22,7 @@ from contextlib import suppress
 from typing import Final
 
 from brokernat.errors import ConfigError, Finding, MissingToolError
-from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError
-from brokernat.tunnel.workspace import Workspace, last_lines
+from brokernat.tunnel.forwarder import Forward, PortTakenError, TunnelFailedError, Workspace, last_lines
 
 _CONNECT_TIMEOUT, _ALIVE_INTERVAL, _ALIVE_COUNT = 15, 10, 3
 _OPEN_FAILED = re.compile(r"open failed: (.+)")

@@ -29,14 +29,13 @@ from brokernat.config import Cluster
 from brokernat.config.model import TunnelSection
 from brokernat.doctor.evidence import Advertised, EndpointProbe
 from brokernat.errors import BrokernatError, ConfigError, Finding, NothingReachableError, ProofFailedError
-from brokernat.render.port_forwards import port_forward_words
+from brokernat.render.gateways import port_forward_words
 from brokernat.text import counted
 from brokernat.tunnel.commands import CommandForwarder, via_words
-from brokernat.tunnel.forwarder import Forward, Forwarder, PortTakenError, TunnelFailedError
+from brokernat.tunnel.forwarder import Forward, Forwarder, PortTakenError, TunnelFailedError, Workspace
 from brokernat.tunnel.local_ports import LocalPorts, expected_endpoints
 from brokernat.tunnel.proof import ForwardedBroker, contradiction, probe, unreachable_reason
 from brokernat.tunnel.ssh import SshForwarder
-from brokernat.tunnel.workspace import Workspace
 
 log = logging.getLogger(__name__)
 _CHECK_INTERVAL: Final = 1.0

@@ -16,9 +16,8 @@ from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
 from brokernat.pipelines import batch as module
 from brokernat.pipelines.batch import Batches, BatchReport
-from brokernat.pipelines.references import reference
+from brokernat.pipelines.references import ReferenceTable, reference
 from brokernat.pipelines.references.files import FileSource
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.steps.counting import Counts
 from brokernat.pipelines.steps.plan import Plan
 from brokernat.pipelines.steps.transform import Transform

@@ -14,13 +14,12 @@ from pyspark.sql import Observation
 
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import ConfigError
+from brokernat.pipelines import references as module
 from brokernat.pipelines.batch import current_joins
 from brokernat.pipelines.checkpoint.files import Files
-from brokernat.pipelines.references import copies, files
-from brokernat.pipelines.references import reference as module
+from brokernat.pipelines.references import ReferenceTable, copies, files
 from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.references.held import HeldReference, hold
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import (
     ORDER,
     DuplicateKeysError,

@@ -15,10 +15,10 @@ from tests.support.postgres import USER, Postgres, postgres
 from brokernat.address import Endpoint
 from brokernat.config import Cluster, Secret
 from brokernat.config.model import Decode, JdbcReference, KafkaReference, Reference
-from brokernat.pipelines.references import reference as module
+from brokernat.pipelines import references as module
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.database import DatabaseSource
 from brokernat.pipelines.references.files import CatalogSource
-from brokernat.pipelines.references.reference import ReferenceTable
 from brokernat.pipelines.references.source import DuplicateKeysError, StaleReferenceError, UnusableReferenceError
 from brokernat.pipelines.references.topic import TopicSource
 from brokernat.pipelines.steps.formats import decode

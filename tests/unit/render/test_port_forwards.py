@@ -13,7 +13,7 @@ from brokernat.address import Endpoint
 from brokernat.config.model import KubectlSection
 from brokernat.errors import ConfigError
 from brokernat.render import Subject, kubectl, ssh
-from brokernat.render.port_forwards import port_forward_words
+from brokernat.render.gateways import port_forward_words
 
 LOCAL = Endpoint("127.0.0.1", 20001)
 POD = "my-cluster-kafka-0.my-cluster-kafka-brokers.kafka.svc"

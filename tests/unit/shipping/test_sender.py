@@ -15,8 +15,7 @@ import pytest
 
 from brokernat.shipping import sender as module
 from brokernat.shipping.block import Block, Destination, Rejection
-from brokernat.shipping.leaders import Delay
-from brokernat.shipping.producer import REJECTING
+from brokernat.shipping.producer import REJECTING, Delay
 from brokernat.shipping.sender import RecordRange, Sender, sort_refused
 from brokernat.shipping.spool import Spool
 from brokernat.shipping.threads import log_later

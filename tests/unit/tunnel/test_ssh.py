@@ -12,9 +12,8 @@ import pytest
 
 from brokernat.address import Endpoint
 from brokernat.errors import ConfigError
-from brokernat.tunnel.forwarder import Forward, TunnelFailedError
+from brokernat.tunnel.forwarder import Forward, TunnelFailedError, Workspace
 from brokernat.tunnel.ssh import SshForwarder, explained, failure, ssh_words
-from brokernat.tunnel.workspace import Workspace
 
 COMMAND = "ssh user@bastion"
 

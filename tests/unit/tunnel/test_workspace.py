@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brokernat.testbed.place import wait_until
-from brokernat.tunnel import workspace as module
-from brokernat.tunnel.workspace import Workspace
+from brokernat.tunnel import forwarder as module
+from brokernat.tunnel.forwarder import Workspace
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from brokernat.address.host import is_wildcard
+from brokernat.address.endpoint import is_wildcard
 from brokernat.doctor.broker_files.listeners import setting_like
 from brokernat.doctor.broker_files.services import (
     RESOLVE,

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Literal, NamedTuple
 
-from brokernat.address.host import bracketed, is_wildcard
+from brokernat.address.endpoint import bracketed, is_wildcard
 from brokernat.config.client_properties import PROTOCOLS
 from brokernat.config.java_properties import parse_properties
 from brokernat.doctor.evidence import BrokerFile, EndpointProbe, Evidence

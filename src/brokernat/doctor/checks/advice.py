@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.checks.failures import home_cluster, once
 from brokernat.doctor.checks.proven_rules import any_reached_directly, proven_lines
 from brokernat.doctor.evidence import Attempt, BrokerPath, EndpointProbe, Evidence, ListenerSeen

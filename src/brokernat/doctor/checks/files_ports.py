@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.broker_files.listeners import (
     BrokerListeners,
     Listener,

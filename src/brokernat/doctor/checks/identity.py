@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.checks.advice import proven_end, stale_record
 from brokernat.doctor.checks.failures import is_of_another_listener, path_failure, renumbered
 from brokernat.doctor.checks.map import hidden_rules

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.checks.failures import bootstrap_failure, once, path_failure
 from brokernat.doctor.checks.proven_rules import known_line
 from brokernat.doctor.checks.registry import Place

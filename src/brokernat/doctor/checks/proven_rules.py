@@ -8,7 +8,7 @@ from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_address
 
 from brokernat.address import Endpoint
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.checks.failures import once, path_failure
 from brokernat.doctor.evidence import BrokerPath, Evidence
 from brokernat.doctor.host_kinds import address, dialable, network

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from brokernat.address.host import is_wildcard
+from brokernat.address.endpoint import is_wildcard
 from brokernat.doctor.checks.advice import host_advice, route_advice
 from brokernat.doctor.checks.failures import once
 from brokernat.doctor.checks.places import (

@@ -16,8 +16,7 @@ from ipaddress import ip_network
 from itertools import chain
 
 from brokernat.address import Endpoint
-from brokernat.address.endpoint import parse_port
-from brokernat.address.host import bracketed, format_ip, parse_host
+from brokernat.address.endpoint import bracketed, format_ip, parse_host, parse_port
 from brokernat.errors import ConfigError, Finding, read_all
 
 MOST = 1024

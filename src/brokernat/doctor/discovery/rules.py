@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from brokernat.address import Endpoint
-from brokernat.address.host import as_ip
+from brokernat.address.endpoint import as_ip
 from brokernat.address.rules import CidrRule, HostPortRule, HostRule
 from brokernat.config.merging import ProvenRule
 from brokernat.doctor.discovery.matching import Discovery, MatchedNode

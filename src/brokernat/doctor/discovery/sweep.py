@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from brokernat.address import Endpoint
-from brokernat.address.host import as_ip
+from brokernat.address.endpoint import as_ip
 from brokernat.config import Cluster
 from brokernat.doctor.credentials import ClientSide, client_side, dialled
 from brokernat.doctor.discovery.matching import Swept, one_node, undecided

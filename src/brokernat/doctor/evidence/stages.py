@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Annotated, Any, Literal
 
 from brokernat.address import Endpoint, parse_rule
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.errors import ConfigError
 
 Stage = Literal["resolve", "connect", "tls", "versions", "sasl", "metadata", "identity", "size"]

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from brokernat.doctor.explain.failing_code import FailingCode, failing_code
 from brokernat.doctor.explain.known_lines import (
     Cause,
     KnownLine,
@@ -23,6 +22,7 @@ from brokernat.doctor.explain.known_lines import (
 )
 from brokernat.doctor.explain.log_text import wording_of
 from brokernat.doctor.explain.matching import LineMatch
+from brokernat.doctor.explain.surroundings import FailingCode, failing_code
 
 _BROKER: Final = "Kafka broker"
 _BELOW: Final = "The line below it contains the reason: {}."

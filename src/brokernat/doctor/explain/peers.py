@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.explain.known_lines import Role
 from brokernat.doctor.host_kinds import address, inside_name, is_loopback
 

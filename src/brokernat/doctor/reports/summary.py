@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from brokernat.address.host import bracketed
+from brokernat.address.endpoint import bracketed
 from brokernat.doctor.broker_files.listeners import BrokerListeners, ListenerOfBroker, listener_table
 from brokernat.doctor.checks import catalogue
 from brokernat.doctor.diagnosis import Cause, Diagnosis

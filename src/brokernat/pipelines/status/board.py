@@ -24,7 +24,7 @@ from brokernat.pipelines.checkpoint.files import Files
 from brokernat.pipelines.prepared import Prepared
 from brokernat.pipelines.progress import Progress
 from brokernat.pipelines.root_cause import root_cause
-from brokernat.pipelines.status.model import Phase, RunStatus
+from brokernat.pipelines.status import Phase, RunStatus
 from brokernat.pipelines.steps.envelope import CONNECT_PREFIX, SOURCE_HEADER
 
 if TYPE_CHECKING:

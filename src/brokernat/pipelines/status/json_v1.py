@@ -13,7 +13,7 @@ from typing import Any
 import brokernat
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.status.model import RunStatus, Sample
+from brokernat.pipelines.status import RunStatus, Sample
 
 
 def status_v1(status: RunStatus, now: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import brokernat
-from brokernat.pipelines.status.model import RunStatus
+from brokernat.pipelines.status import RunStatus
 from brokernat.pipelines.steps.envelope import FaultKind
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -6,8 +6,7 @@ from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, re
 
 from brokernat.doctor.checks import CHECKS
 from brokernat.doctor.checks.registry import finding
-from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.run import Suppression
+from brokernat.doctor.diagnosis import Suppression, diagnose
 from brokernat.doctor.evidence import (
     Advertised,
     Attempt,

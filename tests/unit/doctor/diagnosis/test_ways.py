@@ -4,9 +4,8 @@ import pytest
 from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import GATEWAY, WITHOUT_MAP, mapped, reached, refused
 
-from brokernat.doctor.diagnosis import diagnose
+from brokernat.doctor.diagnosis import Suppression, diagnose
 from brokernat.doctor.diagnosis.model import State
-from brokernat.doctor.diagnosis.run import Suppression
 from brokernat.doctor.evidence import (
     Advertised,
     Attempt,

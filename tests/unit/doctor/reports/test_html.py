@@ -16,8 +16,7 @@ from tests.unit.doctor.conftest import WITHOUT_MAP, mapped, reached, refused
 from tests.unit.doctor.reports.test_json_v1 import ON_SPARK, WITH_FILES, WITH_LISTENERS
 
 from brokernat.doctor.checks import catalogue
-from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.run import Suppression
+from brokernat.doctor.diagnosis import Suppression, diagnose
 from brokernat.doctor.evidence import Advertised, BrokerPath, EndpointProbe, Evidence
 from brokernat.doctor.reports.html import html_page
 from brokernat.text import printable

@@ -8,8 +8,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, refused
 
-from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.run import Suppression
+from brokernat.doctor.diagnosis import Suppression, diagnose
 from brokernat.doctor.evidence import BrokerFile, Evidence, ExecutorSeen, ListenerSeen, NodeTried
 from brokernat.doctor.reports.json_v1 import ReportV1, finding_v1, json_v1, schema_v1
 

@@ -5,8 +5,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.support.endpoint_probes import replace
 from tests.unit.doctor.conftest import FEW, WITHOUT_MAP, mapped, reached, refused
 
-from brokernat.doctor.diagnosis import diagnose
-from brokernat.doctor.diagnosis.run import Suppression
+from brokernat.doctor.diagnosis import Suppression, diagnose
 from brokernat.doctor.evidence import Advertised, BrokerPath, Evidence, ExecutorSeen
 from brokernat.doctor.reports.terminal import terminal
 

@@ -5,7 +5,7 @@ from brokernat.config.model import Pipeline
 from brokernat.pipelines.batch import BatchReport
 from brokernat.pipelines.progress import Progress
 from brokernat.pipelines.references.copies import ReferenceVersion
-from brokernat.pipelines.status.model import RunStatus
+from brokernat.pipelines.status import RunStatus
 from brokernat.pipelines.steps.counting import Counts
 
 START = 1_760_000_000.0

@@ -6,7 +6,7 @@ from tests.unit.pipelines.status.runs import MAP, PIPELINE, PROOF, START, progre
 
 from brokernat.clients.spark import Outcome, Proof
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.status.model import SAMPLES, ExecutorMap, Phase, RunStatus
+from brokernat.pipelines.status import SAMPLES, ExecutorMap, Phase, RunStatus
 
 BUSY = "Getting offsets from KafkaV2[Subscribe[orders]]"
 

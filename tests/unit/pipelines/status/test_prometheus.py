@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.pipelines.status.runs import MAP, PIPELINE, START, running
 
 from brokernat.pipelines.progress import Progress
-from brokernat.pipelines.status.model import RunStatus
+from brokernat.pipelines.status import RunStatus
 from brokernat.pipelines.status.prometheus import metrics, metrics_text
 
 

@@ -13,8 +13,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from brokernat.address import AddressMap, Endpoint
 from brokernat.config import Cluster
-from brokernat.shipping import leaders as module
-from brokernat.shipping.leaders import Delay, find_delay
+from brokernat.shipping import producer as module
+from brokernat.shipping.producer import Delay, find_delay
 
 RULES = AddressMap.parse("10.0.0.1:9092=172.10.1.40:9093,10.0.0.2:9092=172.10.1.40:9094")
 HQ = Cluster("hq", (Endpoint.parse("172.10.1.40:9093"),), RULES)
