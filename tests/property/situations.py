@@ -56,6 +56,12 @@ FILES = (
     file("f", advertised_listeners="PLAINTEXT://kafka.example:9092"),
     file("g", process_roles="controller", listeners="C://:9093"),
     file("h", advertised_listeners="PLAINTEXT://kafka:9092"),
+    BrokerFile(
+        "c.yml r",
+        (("node.id", "8"), ("offsets.topic.replication.factor", "3")),
+        ((9092, 29099),),
+        names=("r",),
+    ),
     file("s", ((9092, 9092),), process_roles="broker", listeners="PLAINTEXT://192.168.1.5:9092"),
     BrokerFile(
         "c.yml t",

@@ -60,7 +60,7 @@ def _read(project: list[Path]) -> tuple[BrokerFile, ...]:
     else:
         # Kafka reads bytes, and `Properties.load` decodes them as ISO 8859-1.
         text = _bytes(file).decode("latin-1")
-        settings = parse_server_properties(text, source) or settings_of_variables(variables_of(text))
+        settings = parse_server_properties(text, source) or settings_of_variables(variables_of(text, unquote=False))
         brokers = (BrokerFile(source, settings),) if settings else ()
         hint = "give a broker's server.properties, or a compose file, whose name ends in .yml or .yaml"
     if not brokers:

@@ -19,6 +19,7 @@ from brokernat.doctor.broker_files.services import (
     merged,
     services_of,
     texts,
+    undefined,
     variables_of,
 )
 from brokernat.doctor.evidence import BrokerFile, ComposeClient, Way
@@ -42,13 +43,22 @@ _DEFAULTS = (
     ("advertised.listeners", "PLAINTEXT://localhost:9092"),
     ("controller.listener.names", "CONTROLLER"),
     ("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT"),
+    ("offsets.topic.replication.factor", "1"),
 )
 _TAG = re.compile(
-    r"(?:^|/)(confluentinc/cp-|apache/|wurstmeister/)(?:kafka|server)(?:-native)?:(?:2\.1[0-3]-)?(\d)\.(\d{1,2})\b"
+    r"(?:^|/)(confluentinc/cp-|apache/|wurstmeister/|bitnami/|bitnamilegacy/)(?:kafka|server)(?:-native)?:"
+    r"(?:2\.1[0-3]-)?(\d)\.(\d{1,2})\b"
 )
 # Confluent's release that has the minor number of its Kafka.
 _FIRST_LIKE_KAFKA = 7
-_NEEDS_CLUSTER_ID = re.compile(r"confluentinc/cp-(?:kafka|server)\b")
+_WITHOUT_ZOOKEEPER = (4, 0)
+_QUORUM = frozenset({"controller.quorum.voters", "controller.quorum.bootstrap.servers"})
+_OF_CONFLUENT = re.compile(r"(?:^|/)confluentinc/cp-(?:enterprise-)?(?:kafka|server)(?:[:@]|$)")
+_OF_WURSTMEISTER = re.compile(r"(?:^|/)wurstmeister/kafka(?:[:@]|$)")
+_OF_BITNAMI = re.compile(r"(?:^|/)bitnami(?:legacy)?/kafka(?:[:@]|$)")
+_ZOOKEEPER = re.compile(r"(?:^|[/-])zookeeper(?:[:@]|$)")
+_ZOOKEEPER_PORT = re.compile(r"ZOOKEEPER_CLIENT_PORT|ZOO_PORT(?:_NUMBER)?")
+_REPLICAS_OF_OFFSETS = "offsets.topic.replication.factor"
 _HOST = re.compile(r"://[^,]*?:(?=-?\d+(?:,|$))")
 # The image of wurstmeister puts the output of a command there.
 _AT_START = re.compile(r"_\{\w+\}")
@@ -56,7 +66,7 @@ _IN_COMMAND = re.compile(r"KAFKA_(?:CFG_)?(?:ADVERTISED_)?LISTENERS=|\b(?:advert
 _OF_COMMAND = re.compile(r"(--(?:[\w.-]*bootstrap[.-]servers?|broker-list|brokers|kafka\.server))[= ]+(\S+)")
 _IN_TEXT = re.compile(r"(bootstrap\.servers)[\"']?\s*[:=]\s*[\"']?([\w.:,-]+)")
 _CLIENT = re.compile(r"BOOTSTRAP|BROKERS?(?!_?ID)(?:_|$)|BROKER_?CONNECT|KAFKA_(?:HOSTS?|SERVERS?|URL|ADDRESS)$")
-_ENDPOINT = re.compile(r"(?:[A-Za-z_]+://)?([\w.-]+):(\d{1,5})", re.ASCII)
+_ENDPOINT = re.compile(r"(?:([A-Za-z_]+)://)?([\w.-]+):(\d{1,5})", re.ASCII)
 
 
 def parse_compose(
@@ -78,6 +88,7 @@ def parse_compose(
     variables = variables_of(beside(".env") or "")
     published = {name: _published(service, variables) for name, service in services.items()}
     clients = tuple(_clients(services, variables))
+    zookeepers = tuple(_zookeepers(services, variables))
 
     def read(named: tuple[str, Service]) -> BrokerFile:
         name, service = named
@@ -91,10 +102,14 @@ def parse_compose(
             addresses=tuple(address for _, _, address in ports or ()),
             profiles=tuple(map(str, _listed(service, "profiles"))),
             names=(name, *_names(service)),
-            others_publish=any(theirs != () for other, theirs in published.items() if other != name),
+            others_publish=tuple(
+                outside for other, theirs in published.items() if other != name for _, outside, _ in theirs or ()
+            ),
             clients=clients,
+            zookeepers=zookeepers,
             lacking=tuple(_lacking(service, dict(settings))),
-            release=_release("".join(texts(service.get("image")))),
+            release=_release(_image(service)),
+            cluster_id=_cluster_id(service, dict(settings), variables),
         )
 
     files = tuple(each for each in read_all(read, services.items()) if each.settings)
@@ -110,13 +125,13 @@ def parse_compose(
 
 
 def settings_of_variables(variables: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """The listener settings among the variables of a container (`docker run --env-file`), whose image is unknown."""
+    """The listener settings among the variables of a container, whose image is unknown."""
     named = ((_setting_of(name, ignores_cfg=False), value) for name, value in variables.items())
     return tuple((setting, value.strip()) for setting, value in named if setting and setting_like(setting))
 
 
 def _settings(service: Service, where: str, source: str, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    ignores_cfg = _WITHOUT_CFG.search("".join(texts(service.get("image")))) is not None
+    ignores_cfg = _WITHOUT_CFG.search(_image(service)) is not None
     named = ((_setting_of(name, ignores_cfg=ignores_cfg), name, value) for name, value in service["environment"])
     kept = [(setting, name, value) for setting, name, value in named if setting and setting_like(setting)]
     if kept and _IN_COMMAND.search(_command(service)):
@@ -126,7 +141,8 @@ def _settings(service: Service, where: str, source: str, variables: Mapping[str,
     for setting, name, value in kept:
         text = interpolated(value, variables)
         if text is None:
-            message = f"{where}: `{name}` depends on a variable that has no default in the file"
+            without = listed([f"`{each}`" for each in undefined(value, variables)])
+            message = f"{where}: `{name}` depends on {without or 'a variable'}, which has no default in the file"
             raise ConfigError(Finding("variable-unknown", message, RESOLVE, Location(source)))
         if filled := _AT_START.search(text):
             message = f"{where}: the image fills in `{filled[0]}` of `{name}` at its start"
@@ -154,21 +170,46 @@ def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
 
 
 def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
-    """Variables without which the image's own start script ends (`dub ensure CLUSTER_ID`)."""
-    image = "".join(texts(service.get("image")))
-    if (
-        _NEEDS_CLUSTER_ID.search(image)
-        and "process.roles" in settings
-        and "CLUSTER_ID" not in dict(service["environment"])
-    ):
+    """Variables without which the image does not start Kafka (`dub ensure CLUSTER_ID`, `KafkaConfig`)."""
+    image, release = _image(service), _release(_image(service)) or (0, 0)
+    of_confluent = _OF_CONFLUENT.search(image) is not None
+    if _OF_WURSTMEISTER.search(image) and "zookeeper.connect" not in settings and not _is_mounted(service):
+        yield "KAFKA_ZOOKEEPER_CONNECT"
+    if not settings or _is_mounted(service) or not (of_confluent or _OF_APACHE.search(image)):
+        return
+    if "process.roles" not in settings:
+        if "zookeeper.connect" not in settings or release >= _WITHOUT_ZOOKEEPER:
+            yield "KAFKA_PROCESS_ROLES"
+        return
+    if not _QUORUM & settings.keys():
+        yield "KAFKA_CONTROLLER_QUORUM_VOTERS"
+    if of_confluent and "CLUSTER_ID" not in dict(service["environment"]):
         yield "CLUSTER_ID"
 
 
-def _release(image: str) -> tuple[int, int] | None:
-    """Kafka's release by the tag: Confluent's 7.x has Kafka 3.x; wurstmeister's tag begins with Scala's release.
+def _cluster_id(service: Service, settings: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
+    """The variable that the image formats the data folder with; Apache's has an id of its own, Bitnami's draws one."""
+    of_bitnami = _OF_BITNAMI.search(_image(service)) is not None
+    known = of_bitnami or _OF_CONFLUENT.search(_image(service)) or _OF_APACHE.search(_image(service))
+    if not known or "process.roles" not in settings:
+        return None
+    given = dict(service["environment"]).get("KAFKA_KRAFT_CLUSTER_ID" if of_bitnami else "CLUSTER_ID")
+    if given is None:
+        return "" if of_bitnami else None
+    return interpolated(given, variables)
 
-    Bitnami's image has defaults of its own, also for settings that Kafka requires.
-    """
+
+def _image(service: Service) -> str:
+    return "".join(texts(service.get("image")))
+
+
+def _is_mounted(service: Service) -> bool:
+    """Whether a file of settings is mounted."""
+    return any("/mnt/shared/config" in each or ".properties" in each for each in texts(service.get("volumes")))
+
+
+def _release(image: str) -> tuple[int, int] | None:
+    """Kafka's release by the tag: Confluent's 7.x has Kafka 3.x; wurstmeister's tag begins with Scala's release."""
     tag = _TAG.search(image)
     if tag is None:
         return None
@@ -181,16 +222,36 @@ def _release(image: str) -> tuple[int, int] | None:
 def _clients(services: Mapping[str, Service], variables: Mapping[str, str]) -> Iterator[ComposeClient]:
     """The bootstrap servers in the variables and the command of each service."""
     for name, service in services.items():
-        given = [each for each in service["environment"] if _CLIENT.search(each[0]) and "LISTENER" not in each[0]]
+        given = [
+            each
+            for each in service["environment"]
+            if (_CLIENT.search(each[0]) and "LISTENER" not in each[0]) or each[0].endswith("ZOOKEEPER_CONNECT")
+        ]
         inside = [found for _, value in service["environment"] if "\n" in value for found in _IN_TEXT.findall(value)]
         for variable, value in [*given, *inside, *_OF_COMMAND.findall(_command(service))]:
             text = interpolated(value, variables)
             if text is None:
                 continue
-            ends = [_ENDPOINT.fullmatch(each.strip()) for each in text.split(",")]
+            # Behind the servers of ZooKeeper there may be a path in it.
+            ends = [
+                _ENDPOINT.fullmatch(each.strip().partition("/")[0] if "ZOO" in variable else each.strip())
+                for each in text.split(",")
+            ]
             if all(ends):
                 for each in filter(None, ends):
-                    yield ComposeClient(name, variable, each[1], int(each[2]), _way(services, service, each[1]))
+                    way = _way(services, service, each[2])
+                    yield ComposeClient(name, variable, each[2], int(each[3]), way, (each[1] or "").upper())
+
+
+def _zookeepers(services: Mapping[str, Service], variables: Mapping[str, str]) -> Iterator[str]:
+    """The endpoints of ZooKeeper's services in Docker's networks."""
+    for name, service in services.items():
+        if not _ZOOKEEPER.search(_image(service)):
+            continue
+        given = [value for variable, value in service["environment"] if _ZOOKEEPER_PORT.fullmatch(variable)]
+        port = interpolated(given[-1], variables) if given else "2181"
+        if port and _NUMBER.fullmatch(port):
+            yield from (f"{each}:{port}" for each in dict.fromkeys((name, *_names(service))))
 
 
 def _way(services: Mapping[str, Service], client: Service, host: str) -> Way:
@@ -223,14 +284,20 @@ def _of_the_image(service: Service, settings: Mapping[str, str]) -> tuple[tuple[
     They bind every address on the advertised ports if `KAFKA_LISTENERS` is not set (`configure`). Apache's takes its
     default file if no variable is a setting and no file is mounted (`KafkaDockerWrapper`).
     """
-    image = "".join(texts(service.get("image")))
+    image = _image(service)
+    if _is_mounted(service) or (not settings and _command(service)):
+        return ()
+    if _OF_APACHE.search(image) and not any(map(_A_SETTING.match, dict(service["environment"]))):
+        return _DEFAULTS
+    filled = []
     advertised = settings.get("advertised.listeners")
     if advertised is not None and "listeners" not in settings and _WITHOUT_CFG.search(image):
-        return (("listeners", _HOST.sub("://0.0.0.0:", advertised)),)
-    mounted = any("/mnt/shared/config" in each or "server.properties" in each for each in texts(service.get("volumes")))
-    if not _OF_APACHE.search(image) or mounted or _command(service):
-        return ()
-    return () if any(map(_A_SETTING.match, dict(service["environment"]))) else _DEFAULTS
+        filled.append(("listeners", _HOST.sub("://0.0.0.0:", advertised)))
+    starts = settings.keys() & {"process.roles", "zookeeper.connect"} and _REPLICAS_OF_OFFSETS not in settings
+    if starts and (_OF_APACHE.search(image) or _OF_CONFLUENT.search(image)):
+        # Kafka's default; the file of a distribution, which other images start from, has 1.
+        filled.append((_REPLICAS_OF_OFFSETS, "3"))
+    return tuple(filled)
 
 
 def _listed(service: Service, name: str) -> list[Any]:

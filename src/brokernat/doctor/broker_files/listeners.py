@@ -42,11 +42,14 @@ LISTENER_SETTINGS = frozenset(
         "security.inter.broker.protocol",
         "controller.listener.names",
         "controller.quorum.voters",
+        "controller.quorum.bootstrap.servers",
         "process.roles",
         "zookeeper.connect",
         "zookeeper.metadata.migration.enable",
         "node.id",
         "broker.id",
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
         *FORMER_SETTINGS,
     }
 )
@@ -56,7 +59,10 @@ _LONG_NAMES = (
     "advertised.listeners",
     "listener.security.protocol.map",
     "inter.broker.listener.name",
+    "controller.listener.names",
+    "controller.quorum.voters",
 )
+_MISSPELLED = {"nodeid": "node.id", "brokerid": "broker.id", "process.role": "process.roles"}
 _OTHER_PROGRAMS = {
     "config.storage.topic": "a Kafka Connect worker",
     "kafkastore.bootstrap.servers": "a Schema Registry",
@@ -133,11 +139,26 @@ class BrokerListeners:
         return tuple(Voter(int(each[1]), each[2], int(each[3])) for each in found if each)
 
     def may_share_cluster(self, other: BrokerListeners) -> bool:
-        """Whether both may be of one cluster: neither ZooKeeper nor the controllers of one are unknown to the other."""
+        """Whether both may be of one cluster.
+
+        They run at one time, and neither ZooKeeper nor the controllers of one are unknown to the other.
+        """
         zookeepers = [each.settings.get("zookeeper.connect") for each in (self, other)]
-        if None not in zookeepers and zookeepers[0] != zookeepers[1]:
+        if not self.may_run_with(other) or (None not in zookeepers and zookeepers[0] != zookeepers[1]):
+            return False
+        # In a container, localhost is a controller of its own.
+        own = [
+            each for each in (self, other) if each.in_container and all(is_loopback(one.host) for one in each.voters)
+        ]
+        if self.file is not other.file and self.voters and other.voters and own:
             return False
         return not self.voters or not other.voters or bool(set(self.voters) & set(other.voters))
+
+    def may_run_with(self, other: BrokerListeners) -> bool:
+        """Whether no profile of a compose file keeps both apart."""
+        profiles, others = set(self.file.profiles), set(other.file.profiles)
+        same_file = self.file.project == other.file.project
+        return not same_file or not profiles or not others or bool(profiles & others)
 
     @property
     def migrates(self) -> bool:
@@ -246,6 +267,8 @@ def setting_like(name: str) -> str | None:
     meant = name.removeprefix("cfg.")
     if meant in LISTENER_SETTINGS:
         return meant
+    if name in _MISSPELLED:
+        return _MISSPELLED[name]
     return next(iter(get_close_matches(name, _LONG_NAMES, n=1, cutoff=0.93)), None)
 
 

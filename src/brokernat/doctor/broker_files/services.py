@@ -61,10 +61,16 @@ def merged(services: Mapping[str, Service], over: Mapping[str, Service]) -> dict
     return {name: _merged(services.get(name, {}), over.get(name, {})) for name in dict.fromkeys((*services, *over))}
 
 
-def variables_of(text: str) -> dict[str, str]:
-    """The variables of a `.env` file or of an `env_file`."""
+def variables_of(text: str, *, unquote: bool = True) -> dict[str, str]:
+    """The variables of a `.env` file or of an `env_file`; `docker run --env-file` does not `unquote` their values."""
     found = (_OF_ENV_FILE.fullmatch(line) for line in text.splitlines() if not line.lstrip().startswith("#"))
-    return {each[1]: _unquoted(each[2]) for each in found if each}
+    return {each[1]: _unquoted(each[2]) if unquote else each[2] for each in found if each}
+
+
+def undefined(text: str, variables: Mapping[str, str]) -> list[str]:
+    """The variables of a text that have neither a value nor a default."""
+    found = (each for each in _VARIABLE.finditer(text) if not each[3] or each[3].endswith("?"))
+    return [name for name in dict.fromkeys(each[1] or each[2] for each in found) if name not in variables]
 
 
 def interpolated(text: str, variables: Mapping[str, str]) -> str | None:

@@ -71,7 +71,7 @@ def same_endpoint_in_files(evidence: Evidence) -> Iterator[CheckFinding]:
     for endpoint in dict.fromkeys(each.endpoint.lower() for _, each in advertised):
         found = [(broker, each) for broker, each in advertised if each.endpoint.lower() == endpoint]
         number = len({id(broker) for broker, _ in found})
-        if number > 1:
+        if number > 1 and any(one.may_run_with(other) for one, _ in found for other, _ in found if one is not other):
             seen = [f"{broker.name} advertises {each}" for broker, each in found]
             fix = "give each broker its own port or name"
             yield error(endpoint, f"{number} brokers advertise the same endpoint", seen, broker=fix)
@@ -144,11 +144,13 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     What: a broker's file advertises a name that usually only its own network resolves: a name of one label, or one in
     `.internal`, `.svc` or the like; or a container publishes a listener that advertises the container's own address.
     Why: Docker, Kubernetes and cloud providers give hosts such names. This is correct for a listener of that network.
-    If the broker has no other listener, the finding is a warning.
+    If the broker has no other listener, the finding is a warning. It is an error if the listener's port is published
+    and no other service uses its endpoint: whoever bootstraps at the host's port receives a name of Docker's network.
     Remedy: add a second listener that advertises a name for clients elsewhere; or give the client an address map.
     """
     for broker, each in advertised_listeners(evidence):
-        published = broker.bound_port(each.name) in dict(broker.file.published or ())
+        bound = broker.bound_port(each.name)
+        published = dict(broker.file.published or ()).get(bound or 0)
         if published and address(each.host) is not None and each.host in broker.file.names:
             message = f"{each} has the container's own address, which clients on other machines do not reach"
             fix = f"advertise {each.name}://HOST:{each.port} with the Docker host's name"
@@ -162,6 +164,18 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = f"advertise {each.name}://{near[0]}:{each.port}, or give the service this name (`hostname`)"
             message = f"{each} is advertised, and no service has this name; this one is called {near[0]}"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+        elif each.host in broker.file.names and broker.file.published is None:
+            message = f"{each} is advertised, and the Docker host, whose network the service uses, has no such name"
+            fix = f"advertise {each.name}://HOST:{each.port} with the Docker host's name"
+            yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
+        elif published and each.host in broker.file.names and not _used(broker, each):
+            message = f"the host's port {published} leads to {each.name}, which advertises {each.endpoint}"
+            seen = (f"clients on the host bootstrap at port {published} and then fail to resolve {each.host}",)
+            fix = f"advertise {each.name}://localhost:{published}, and add a listener for the other containers"
+            if any(other.host in broker.file.names for other in broker.advertised if other != each):
+                fix = f"advertise {each.name}://localhost:{published}"
+            fixes = (f"{fix} (on another machine than this: with its name)",)
+            yield error(broker.name, message, seen, broker=fixes, confidence=Confidence.LIKELY)
         elif any(other.where in ("anywhere", "same-machine") for other in broker.advertised) or _used(broker, each):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from brokernat.config.client_properties import PROTOCOLS
 from brokernat.doctor.broker_files.listeners import BrokerListeners, all_listeners, serving
 from brokernat.doctor.checks.registry import Need, check, error
 from brokernat.doctor.evidence import ComposeClient, Evidence
-from brokernat.doctor.finding import CheckFinding
-from brokernat.doctor.host_kinds import address, is_loopback
+from brokernat.doctor.finding import CheckFinding, Confidence
+from brokernat.doctor.host_kinds import DOCKER_HOST, address, is_loopback
 
 
 @check("BN833", Need.FILES)
@@ -35,11 +36,9 @@ def host_port_twice(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _in_each_others_way(one: BrokerListeners, other: BrokerListeners, port: int) -> bool:
     """Whether both are of one compose file, and neither a profile nor an address of the host keeps them apart."""
-    profiles, others = set(one.file.profiles), set(other.file.profiles)
-    same_file = one.file.name.rpartition(" ")[0] == other.file.name.rpartition(" ")[0]
+    same_file = one.file.project == other.file.project
     at, also_at = one.host_addresses(port), other.host_addresses(port)
-    together = not profiles or not others or bool(profiles & others)
-    return one is not other and same_file and together and ("" in at | also_at or bool(at & also_at))
+    return one is not other and same_file and one.may_run_with(other) and ("" in at | also_at or bool(at & also_at))
 
 
 @check("BN838", Need.FILES)
@@ -67,7 +66,7 @@ def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Services of the compose file have bootstrap servers that do not serve them: {subjects}.
     What: a variable of a service has a bootstrap server that is the container itself, that no broker binds, that is in
-    another network, or whose listener advertises localhost.
+    another network, that has another protocol, or whose listener advertises localhost.
     Why: in a container `localhost` is the container. A broker answers with the endpoints of the listener that the
     client connected to, and one that advertises localhost is for clients on the Docker host.
     Remedy: use the listener that advertises the service's name, as `SERVICE:PORT`.
@@ -93,6 +92,8 @@ def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list
     """What is wrong with a bootstrap server; None if nothing, or if it leads to something else than these brokers."""
     ports = {port for each in siblings for pair in each.file.published or () for port in pair}
     ports |= {listener.port for each in siblings for listener in each.listeners}
+    if client.host.lower() in DOCKER_HOST:
+        return _by_the_host(client, siblings)
     if client.way == "own":
         return "which in its container is the container itself" if client.port in ports else None
     if client.way == "unknown":
@@ -115,6 +116,19 @@ def _fault(client: ComposeClient, broker: BrokerListeners | None, siblings: list
     told = next((each for each in broker.advertised if each.name == listener.name), None)
     if told is not None and is_loopback(told.host):
         return f"whose listener {listener.name} advertises {told.endpoint}: the client then dials itself"
+    protocol = broker.protocols.get(listener.name)
+    if client.protocol in PROTOCOLS and protocol is not None and protocol != client.protocol:
+        return f"written as {client.protocol}, and the listener {listener.name} has the protocol {protocol}"
+    return None
+
+
+def _by_the_host(client: ComposeClient, siblings: list[BrokerListeners]) -> str | None:
+    """What is wrong with a bootstrap server that is a published port of the Docker host."""
+    for broker in siblings:
+        for inside, outside in broker.file.published or ():
+            told = next((each for each in broker.advertised if broker.bound_port(each.name) == inside), None)
+            if outside == client.port and told is not None and is_loopback(told.host):
+                return f"whose listener {told.name} advertises {told.endpoint}: the client then dials itself"
     return None
 
 
@@ -126,3 +140,34 @@ def _for_client(client: ComposeClient, broker: BrokerListeners) -> list[str]:
         if (client.way == "host" and is_loopback(each.host))
         or (each.host in broker.file.names and broker.bound_port(each.name) == each.port and client.way != "host")
     ]
+
+
+_OFFSETS, _TRANSACTIONS = "offsets.topic.replication.factor", "transaction.state.log.replication.factor"
+
+
+@check("BN840", Need.FILES)
+def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
+    """An internal topic needs more brokers than there are.
+
+    Cause: Internal topics need more brokers than the compose file has, so consumer groups get no coordinator:
+    {subjects}.
+    What: `offsets.topic.replication.factor` or `transaction.state.log.replication.factor` is greater than the number of
+    brokers in the compose file.
+    Why: the first consumer group creates the topic `__consumer_offsets`, which fails with fewer brokers than replicas;
+    consumers then wait for a coordinator without an error. Kafka's default is 3; the images of Apache (once a variable
+    is a setting) and Confluent do not change it.
+    Remedy: set it to the number of brokers: `KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR`.
+    """
+    for broker in serving(evidence):
+        project = [each for each in all_listeners(evidence) if each.file.project == broker.file.project]
+        together = [each for each in project if each.serves_clients and each.may_share_cluster(broker)]
+        inside = {each.node_id for each in project}
+        if not broker.file.names or any(voter.node_id not in inside for voter in broker.voters):
+            continue
+        wanted = {name: broker.settings.get(name, "") for name in (_OFFSETS, _TRANSACTIONS)}
+        high = {name: text for name, text in wanted.items() if text.isdecimal() and int(text) > len(together)}
+        if high:
+            of = "the only broker" if len(together) == 1 else f"{len(together)} brokers"
+            message = f"{' and '.join(f'`{name}` is {text}' for name, text in high.items())}, with {of} in the file"
+            fix = [f"set `KAFKA_{name.upper().replace('.', '_')}` to {len(together)}" for name in high]
+            yield error(broker.name, message, broker=tuple(fix), confidence=Confidence.LIKELY)

@@ -110,7 +110,14 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
         elsewhere = inside_name(listener.host) and listener.host.lower() not in DOCKER_HOST
         if not listener.host or elsewhere or published is None or bound is None:
             continue
+        if listener.port in broker.file.others_publish and not any(
+            listener.port in other.host_ports for other in serving(evidence)
+        ):
+            # A proxy may listen there.
+            continue
         leads_to = [inside for inside, outside in published if outside == listener.port]
+        # A port of a host is published once.
+        taken = any(listener.port in each.host_ports for each in serving(evidence) if each.file is not broker.file)
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
         fix = f'publish it: `ports: ["{listener.port}:{bound}"]`'
         advertised = f"{listener} is advertised, but the host's port {listener.port}"
@@ -119,8 +126,6 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, f"{advertised} leads to port {leads_to[0]} ({other})", seen, broker=fix)
         elif not leads_to and (outside := dict(published).get(bound)) is not None:
             instead = f"advertise {bracketed(listener.host)}:{outside}, which leads to this listener"
-            # A port of a host is published once.
-            taken = any(listener.port in each.host_ports for each in serving(evidence))
             fixes = (instead,) if taken else (fix, f"or {instead}")
             if is_loopback(listener.host) or _of_docker_host(evidence, listener.host):
                 message = f"{advertised} is not published, so clients reach it at port {outside} and then fail"
@@ -129,6 +134,11 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
                 message = f"{advertised} is published as {outside}: clients fail unless a gateway forwards the port"
                 yield warning(broker.name, message, seen, broker=fixes, confidence=Confidence.LIKELY)
         elif not leads_to and is_loopback(listener.host):
+            if taken:
+                free = next((outside for inside, outside in published if inside == outside), "PORT")
+                fix = (
+                    f"another service has this port: advertise {bracketed(listener.host)}:{free}, published for {bound}"
+                )
             yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
         elif not published and not broker.file.others_publish and listener.host not in broker.file.names:
             message = f"{advertised} is not published, nor is any port of this file"

@@ -15,8 +15,27 @@ from brokernat.doctor.host_kinds import is_loopback
 
 _REJECTING = ((3, 1), (3, 8))
 """The releases that refuse a controllers' listener in `advertised.listeners`."""
-_WITHOUT_ZOOKEEPER = (4, 0)
 _CONTROLLERS, _VOTERS = "controller.listener.names", "controller.quorum.voters"
+_TO_BOOTSTRAP = "controller.quorum.bootstrap.servers"
+_LACKING = {
+    "CLUSTER_ID": (
+        "`CLUSTER_ID` is not set: the image's start script ends with an error",
+        "set `CLUSTER_ID`, the same for every node, to the output of `kafka-storage.sh random-uuid`",
+    ),
+    "KAFKA_PROCESS_ROLES": (
+        "`KAFKA_PROCESS_ROLES` is not set, and {instead}: the image ends with an error",
+        "set `KAFKA_PROCESS_ROLES`, `KAFKA_NODE_ID`, `KAFKA_CONTROLLER_LISTENER_NAMES` and "
+        "`KAFKA_CONTROLLER_QUORUM_VOTERS`: with any setting of its own, the image has no other defaults",
+    ),
+    "KAFKA_ZOOKEEPER_CONNECT": (
+        "`KAFKA_ZOOKEEPER_CONNECT` is not set: the image's start script ends with an error",
+        "set `KAFKA_ZOOKEEPER_CONNECT` to `HOST:PORT` of ZooKeeper",
+    ),
+    "KAFKA_CONTROLLER_QUORUM_VOTERS": (
+        "`KAFKA_CONTROLLER_QUORUM_VOTERS` is not set: with `process.roles` Kafka refuses to start without it",
+        "set `KAFKA_CONTROLLER_QUORUM_VOTERS` to `ID@HOST:PORT` of each node with the role `controller`",
+    ),
+}
 
 
 @check("BN823", Need.FILES, explains=("BN814", "BN816"))
@@ -51,7 +70,8 @@ def _kraft(broker: BrokerListeners) -> Iterator[CheckFinding]:
         fix = f"set `{_CONTROLLERS}` to the name of the quorum's listener"
         yield error(broker.name, f"`{_CONTROLLERS}` is not set", broker=fix)
     elif "controller" in broker.roles and absent:
-        fix = f"add {absent[0]}://:9093 to `listeners`; write the name in upper case there"
+        port = next((voter.port for voter in broker.voters if voter.node_id == broker.node_id), 9093)
+        fix = f"add {absent[0]}://:{port} to `listeners`; write the name in upper case there"
         if near := get_close_matches(absent[0], bound, n=1, cutoff=0.75):
             fix = f"`listeners` has {near[0]}: give both the same name"
         yield error(
@@ -78,7 +98,8 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: Nodes do not find the controllers or ZooKeeper at the addresses in their files: {subjects}.
     What: `controller.quorum.voters` has a host or a port at which that node's controllers' listener is not bound, or
-    the nodes' files differ in it; or `zookeeper.connect` leads a container to itself.
+    the nodes' files differ in it; or `zookeeper.connect` leads a container to itself, or to a name or a port that the
+    compose file's ZooKeeper does not have.
     Why: each node dials the controllers at the addresses in this setting. A broker starts only when it has found the
     active controller; until then it waits, and logs that the connection could not be established.
     Remedy: write host and port of the listener in `controller.listener.names`, the same in every file.
@@ -94,10 +115,7 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"`{_VOTERS}` has {named}, where the controllers' listener is not bound"
             yield error(broker.name, message, broker=f"in `{_VOTERS}` write port {right}")
         yield from _hosts(broker, controllers)
-        servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
-        if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
-            message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
-            yield error(broker.name, message, broker="write the name of ZooKeeper's service for its host")
+        yield from _zookeeper(broker)
     having = [broker for broker in brokers if broker.voters]
     differing = {
         tuple(sorted(broker.voters)): broker.name
@@ -109,6 +127,31 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
         message = f"the files differ in `{_VOTERS}`, so some nodes look for a controller where it is not"
         fix = f"write the same `{_VOTERS}` in every file"
         yield warning(evidence.subject, message, seen, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _zookeeper(broker: BrokerListeners) -> Iterator[CheckFinding]:
+    servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
+    known = broker.file.zookeepers
+    hosts = {each.rpartition(":")[0] for each in known}
+    fix = f"write {known[0]} in `zookeeper.connect`" if known else "write the name of ZooKeeper's service for its host"
+    if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
+        message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
+        yield error(broker.name, message, broker=fix)
+        return
+    ways = {
+        f"{each.host}:{each.port}": each.way
+        for each in broker.file.clients
+        if each.service in broker.file.names and "ZOOKEEPER" in each.variable
+    }
+    for server in servers:
+        host = server.rpartition(":")[0]
+        if host in hosts and server not in known:
+            right = next(each for each in known if each.startswith(f"{host}:"))
+            message = f"`zookeeper.connect` has {server}, and in Docker's network ZooKeeper listens at {right}"
+            yield error(broker.name, message, broker=f"write {right} in `zookeeper.connect`")
+        elif known and ways.get(server) == "unknown":
+            message = f"`zookeeper.connect` has {server}, and no service has this name"
+            yield error(broker.name, message, broker=fix)
 
 
 def _ports(broker: BrokerListeners) -> list[int]:
@@ -125,7 +168,7 @@ def _hosts(broker: BrokerListeners, controllers: Mapping[int | None, BrokerListe
     """Voters at a host that leads elsewhere."""
     others = [voter for voter in broker.voters if voter.node_id != broker.node_id]
     to_itself = [voter for voter in others if broker.in_container and is_loopback(voter.host)]
-    if to_itself:
+    if to_itself and broker.node_id is not None:
         message = f"`{_VOTERS}` has {', '.join(map(str, to_itself))}, which in a container is the container itself"
         yield error(broker.name, message, broker=f"in `{_VOTERS}` write each node's service for its host")
     known = {name for each in controllers.values() for name in each.file.names}
@@ -147,11 +190,12 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
 
     Cause: The id of a node or of its cluster is missing or does not fit its roles, so the node does not start:
     {subjects}.
-    What: an image of Kafka 4 has no `process.roles`; with `process.roles`, `node.id` is missing, differs from
-    `broker.id`, or does not fit `controller.quorum.voters`; or a container of an image of Confluent has no
-    `CLUSTER_ID`.
+    What: with `process.roles`, `node.id` is missing, differs from `broker.id`, or does not fit
+    `controller.quorum.voters`, or there are no voters; a container has neither `process.roles` nor ZooKeeper, or lacks
+    its `CLUSTER_ID`; or containers of one quorum have different ids of the cluster.
     Why: a node with the role `controller` must be one of the voters, and a node that is only a broker must not
-    (`KafkaConfig`). Confluent's image formats the data folder at its start, for which it needs `CLUSTER_ID`.
+    (`KafkaConfig`). Kafka 4 has no ZooKeeper mode. An image formats the data folder at its start with the cluster's id,
+    and nodes with different ids never form a quorum; Bitnami's image draws one for each node if it is given none.
     Remedy: follow the hint of the finding.
     """
     for broker in all_listeners(evidence):
@@ -160,10 +204,6 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
         if None not in both and both[0] != both[1]:
             message = f"`node.id` is {both[0]} and `broker.id` is {both[1]}, which Kafka refuses"
             yield error(broker.name, message, broker="remove `broker.id`")
-        if not broker.is_kraft and (broker.file.release or (0, 0)) >= _WITHOUT_ZOOKEEPER:
-            message = "`process.roles` is not set: Kafka 4 has no ZooKeeper mode"
-            fix = "set `process.roles`, `node.id`, `controller.listener.names` and `controller.quorum.voters`"
-            yield error(broker.name, message, broker=fix)
         if broker.is_kraft and not any(both):
             fix = "set `node.id` to a number that no other node of the cluster has"
             yield error(broker.name, "`process.roles` is set, and `node.id` is not", broker=fix)
@@ -175,7 +215,29 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"it has the role `controller`, and `{_VOTERS}` does not name node {node_id}"
             fix = f"add {node_id}@HOST:PORT to `{_VOTERS}` in every file, or correct `node.id`"
             yield error(broker.name, message, broker=fix)
-        for variable in broker.file.lacking:
-            message = f"`{variable}` is not set: the image's start script ends with an error"
-            fix = f"set `{variable}`, the same for every node, to the output of `kafka-storage.sh random-uuid`"
+        if (
+            "controller" in broker.roles
+            and not broker.file.names
+            and not broker.settings.keys() & {_VOTERS, _TO_BOOTSTRAP}
+        ):
+            message = f"`process.roles` is set without `{_VOTERS}` or `{_TO_BOOTSTRAP}`: Kafka refuses to start"
+            fix = f"set `{_VOTERS}` to `ID@HOST:PORT` of each node with the role `controller`"
             yield error(broker.name, message, broker=fix)
+        for variable in broker.file.lacking:
+            message, fix = _LACKING[variable]
+            instead = "Kafka 4 has no ZooKeeper mode" if "zookeeper.connect" in broker.settings else "no ZooKeeper is"
+            yield error(broker.name, message.format(instead=instead), broker=fix)
+    yield from _cluster_ids(evidence)
+
+
+def _cluster_ids(evidence: Evidence) -> Iterator[CheckFinding]:
+    """Containers of one quorum that format their data folders with different ids."""
+    nodes = [broker for broker in all_listeners(evidence) if broker.file.cluster_id is not None]
+    for broker in nodes:
+        together = [each for each in nodes if set(each.voters) & set(broker.voters) and each.may_share_cluster(broker)]
+        ids = {each.file.cluster_id for each in together}
+        if len(together) > 1 and broker is together[0] and (len(ids) > 1 or "" in ids):
+            seen = [f"{each.name}: {each.file.cluster_id or 'drawn by the image'}" for each in together]
+            message = "the nodes of one quorum have different ids of the cluster, so they never find each other"
+            fix = "give all nodes the same `CLUSTER_ID` (Bitnami: `KAFKA_KRAFT_CLUSTER_ID`), and remove their data"
+            yield error(evidence.subject, message, seen, broker=fix)

@@ -115,7 +115,7 @@ def given_twice(evidence: Evidence) -> Iterator[CheckFinding]:
                     yield error(broker.name, message, found, broker="give each listener its own name")
 
 
-@check("BN834", Need.FILES, explains=("BN818", "BN819", "BN824", "BN827"))
+@check("BN834", Need.FILES, explains=("BN814", "BN817", "BN818", "BN819", "BN823", "BN824", "BN827", "BN836", "BN837"))
 def setting_misspelled(evidence: Evidence) -> Iterator[CheckFinding]:
     """A setting's name is misspelled.
 

@@ -184,11 +184,12 @@ Way = Literal["own", "shared", "apart", "unknown", "host", "elsewhere"]
 
 @dataclass(frozen=True, slots=True)
 class ComposeClient:
-    """A bootstrap server that a service of a compose file has in one of its variables or in its command.
+    """A bootstrap server that a service of a compose file has in one of its variables or in its command, or the
+    ZooKeeper that a broker has in its own.
 
     `way` is where its host leads from this container: to itself, to a service in a shared network or in another one
     only, to no service, to what the Docker host calls so (the container has the host's network), or to what the file
-    does not tell.
+    does not tell. `protocol` is the one that stands before the host, empty if there is none.
     """
 
     service: str
@@ -196,6 +197,7 @@ class ComposeClient:
     host: str
     port: int
     way: Way
+    protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +207,11 @@ class BrokerFile:
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
     port, host port), None if the file is not a compose file or the container uses the host's network; `addresses` are
     the host's address of each, empty for every address. `profiles` are those that the service starts with; `names` are
-    those that Docker's own networks know it by. `others_publish` is whether another service publishes ports. `clients`
-    are the bootstrap servers of all services of the compose file; `lacking` are variables without which the image's
-    start script ends. `release` is Kafka's release by the image's tag, None if unknown.
+    those that Docker's own networks know it by. `others_publish` are the host ports of the other services. `clients`
+    are the bootstrap servers of all services of the compose file, and `zookeepers` the endpoints of its ZooKeepers, by
+    all of their names. `lacking` are variables without which the image does not start Kafka. `release` is Kafka's
+    release by the image's tag, None if unknown; `cluster_id` the id that the image formats the data folder with, empty
+    if the image draws one, None if it is not known.
     """
 
     name: str
@@ -216,10 +220,17 @@ class BrokerFile:
     addresses: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    others_publish: bool = False
+    others_publish: tuple[int, ...] = ()
     clients: tuple[ComposeClient, ...] = ()
+    zookeepers: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     release: tuple[int, int] | None = None
+    cluster_id: str | None = None
+
+    @property
+    def project(self) -> str:
+        """The compose file."""
+        return self.name.rpartition(" ")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,4 +35,5 @@ process.roles=broker,controller
 controller.listener.names=CONTROLLER
 listeners=PLAINTEXT://:9092,CONTROLLER://:9093
 advertised.listeners=PLAINTEXT://kafka-1.example:9092
+controller.quorum.bootstrap.servers=kafka-1.example:9093
 """

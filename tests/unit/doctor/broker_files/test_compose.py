@@ -67,7 +67,7 @@ services:
 """
     first, second = parse_compose(text, "c")
     assert first.names == ("k", "kafka.acme.example", "k-1", "broker.acme.example", "172.28.0.9")
-    assert (second.names, first.others_publish, second.others_publish) == (("l",), True, False)
+    assert (second.names, first.others_publish, second.others_publish) == (("l",), (9092,), ())
 
 
 def test_list_form_keeps_what_is_given_twice() -> None:
@@ -114,7 +114,7 @@ def test_which_image_reads_bitnamis_variables(image: str, read: str) -> None:
         ("confluentinc/cp-server:8.0.1", (4, 0)),
         ("confluentinc/cp-kafka:5.5.0", None),
         ("wurstmeister/kafka:2.13-2.8.1", (2, 8)),
-        ("bitnamilegacy/kafka:3.9", None),
+        ("bitnamilegacy/kafka:3.9", (3, 9)),
         ("registry.example/kafka:3.9.1", None),
         ("apache/kafka:latest", None),
     ],
@@ -164,9 +164,15 @@ services:
         ("", "`c` has no `services`"),
         ("services: []", "`c` has no `services`"),
         ("services: {r: {image: 'redpandadata/redpanda:v24.2.1', command: redpanda start}}", "`r` is Redpanda, whose"),
-        ("services: {k: {environment: {KAFKA_LISTENERS: 'A://${HOST}:1'}}}", "service `k`: `KAFKA_LISTENERS` depends"),
-        ("services: {k: {environment: [KAFKA_LISTENERS]}}", "service `k`: `KAFKA_LISTENERS` depends on a variable"),
-        ("services: {k: {environment: [KAFKA_NODE_ID=$ID]}}", "service `k`: `KAFKA_NODE_ID` depends on a variable"),
+        (
+            "services: {k: {environment: {KAFKA_LISTENERS: 'A://${HOST}:1'}}}",
+            "service `k`: `KAFKA_LISTENERS` depends on `HOST`",
+        ),
+        (
+            "services: {k: {environment: [KAFKA_LISTENERS]}}",
+            "service `k`: `KAFKA_LISTENERS` depends on `KAFKA_LISTENERS`",
+        ),
+        ("services: {k: {environment: [KAFKA_NODE_ID=$ID]}}", "service `k`: `KAFKA_NODE_ID` depends on `ID`"),
         ("services: {k: {environment: ['KAFKA_NODE_ID=${A:-${B}}']}}", "service `k`: `KAFKA_NODE_ID` depends"),
     ],
 )

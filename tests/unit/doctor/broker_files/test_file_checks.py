@@ -51,7 +51,14 @@ BOTH = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,B:PLAINTEXT"
         (files(KRAFT), None, set()),
         (files(*brokers(1, 2, 3)), None, set()),
         (files(kraft(process_roles="broker", listeners="PLAINTEXT://:9092")), None, set()),
-        (files("node.id=9\nprocess.roles=controller\ncontroller.listener.names=C\nlisteners=C://:1"), None, set()),
+        (
+            files(
+                "node.id=9\nprocess.roles=controller\ncontroller.listener.names=C\nlisteners=C://:1\n"
+                "controller.quorum.voters=9@k.example:1"
+            ),
+            None,
+            set(),
+        ),
         (files(BOB_AND_FRED), None, {"BN824", "BN825"}),
         (files(SITUATION_1), "BN813", {"BN813", "BN816"}),
         (files(kraft(listeners="PLAINTEXT:9092,CONTROLLER://:9093")), "BN811", {"BN811", "BN815"}),
@@ -338,7 +345,7 @@ def test_nothing_of_a_compose_file_is_published() -> None:
         return {finding.code for finding in diagnose(replace(files(KRAFT), files=(only,))).findings}
 
     assert codes() == {"BN827"}
-    assert codes(names=("kafka", "kafka-1.example")) == codes(others_publish=True) == codes(published=None) == set()
+    assert codes(names=("kafka", "kafka-1.example")) == codes(others_publish=(9092,)) == codes(published=None) == set()
 
 
 @pytest.mark.parametrize(
@@ -518,6 +525,7 @@ services:
       KAFKA_INTER_BROKER_LISTENER_NAME: IN
       KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: IN:PLAINTEXT,OUT:PLAINTEXT,CONTROLLER:PLAINTEXT
       KAFKA_CONTROLLER_QUORUM_VOTERS: {voters}
+      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: 1
 {more}
 """
 APP = """  app:
@@ -597,8 +605,26 @@ def test_a_published_listener_with_the_address_of_its_container() -> None:
 def test_kafka_4_has_no_zookeeper() -> None:
     text = "services: {k: {image: 'confluentinc/cp-kafka:%s', environment: [KAFKA_ADVERTISED_HOST_NAME=a.example]}}"
     assert composed_text(text.replace("%s", "8.0.0")) >= {"BN829", "BN837"}
+    text = text.replace("]", ", 'KAFKA_ZOOKEEPER_CONNECT=zk:2181', KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1]")
+    assert composed_text(text.replace("%s", "8.0.0")) >= {"BN829", "BN837"}
     assert "BN837" not in composed_text(text.replace("%s", "7.9.0"))
     assert composed_text(text.replace("confluentinc/cp-kafka:%s", "wurstmeister/kafka:2.13-2.8.1")) <= {"BN827"}
+
+
+@pytest.mark.parametrize(
+    ("image", "told"),
+    [
+        ("apache/kafka:3.9.1", True),
+        ("confluentinc/cp-kafka:7.4.1", True),
+        ("wurstmeister/kafka:2.13-2.8.1", True),
+        ("bitnami/kafka:3.6", False),
+        ("registry.example/kafka:1", False),
+    ],
+)
+def test_an_image_that_is_told_neither_controllers_nor_zookeeper_starts_no_kafka(image: str, told: bool) -> None:
+    text = f"services: {{k: {{image: '{image}', environment: [KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://a.example:1]}}}}"
+    assert ("BN837" in composed_text(text)) is told
+    assert "BN837" not in composed_text(text.replace("environment", "volumes: ['./c:/mnt/shared/config'], environment"))
 
 
 def test_apaches_image_without_settings_advertises_localhost() -> None:
@@ -657,3 +683,186 @@ def test_zookeeper_in_the_same_container() -> None:
     text = "services: {k: {ports: ['9092:9092'], environment: [KAFKA_ZOOKEEPER_CONNECT=localhost:2181/kafka]}}"
     assert "BN836" in composed_text(text)
     assert "BN836" not in composed_text(text.replace("localhost", "zookeeper"))
+
+
+def severities(text: str) -> dict[str, Severity]:
+    """The codes of a compose file, each with its severity."""
+    found = diagnose(Evidence.without_network("files", files=parse_compose(text, "c.yml"))).findings
+    return {each.code: each.severity for each in reversed(found)}
+
+
+REPLICAS = "      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (node().replace(REPLICAS, ""), True),
+        (node().replace(REPLICAS, REPLICAS.replace("1", "2")), True),
+        (node().replace(REPLICAS, REPLICAS.replace("OFFSETS_TOPIC", "TRANSACTION_STATE_LOG").replace("1", "3")), True),
+        (node(), False),
+        # The file of a distribution, which these images start from, has 1.
+        (node(image="bitnamilegacy/kafka:3.9").replace(REPLICAS, ""), False),
+        # The other brokers are elsewhere.
+        (node(voters="1@kafka:9093,2@b.example:9093").replace(REPLICAS, ""), False),
+    ],
+)
+def test_internal_topics_need_as_many_brokers_as_replicas(text: str, told: bool) -> None:
+    assert ("BN840" in composed_text(text)) is told
+
+
+def test_as_many_brokers_as_replicas() -> None:
+    voters = ",".join(f"{n}@kafka-{n}:9093" for n in (1, 2, 3))
+    service = node(voters=voters).partition("services:\n")[2].replace(REPLICAS, "").replace("9092:9092", "909{n}:9092")
+    three = "".join(
+        service.replace("  kafka:", f"  kafka-{n}:")
+        .replace("909{n}", f"909{n}")
+        .replace("NODE_ID: 1", f"NODE_ID: {n}")
+        .replace("kafka:19092", f"kafka-{n}:19092")
+        .replace("localhost:9092", f"localhost:909{n}")
+        for n in (1, 2, 3)
+    )
+    assert composed_text(f"services:\n{three}") == set()
+    two = three[: three.index("  kafka-3:")].replace(",3@kafka-3:9093", "")
+    assert composed_text(f"services:\n{two}") == {"BN840"}
+
+
+TWO = """
+services:
+  a: {{image: '{image}', environment: {{{common}, KAFKA_CFG_NODE_ID: 1, KAFKA_NODE_ID: 1 {a}}}}}
+  b: {{image: '{image}', environment: {{{common}, KAFKA_CFG_NODE_ID: 2, KAFKA_NODE_ID: 2 {b}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("image", "a", "b", "told"),
+    [
+        ("bitnami/kafka:3.6", "", "", True),
+        ("bitnami/kafka:3.6", ", KAFKA_KRAFT_CLUSTER_ID: x", ", KAFKA_KRAFT_CLUSTER_ID: x", False),
+        ("bitnami/kafka:3.6", ", KAFKA_KRAFT_CLUSTER_ID: x", ", KAFKA_KRAFT_CLUSTER_ID: y", True),
+        ("apache/kafka:4.1.0", ", CLUSTER_ID: x", ", CLUSTER_ID: y", True),
+        ("apache/kafka:4.1.0", ", CLUSTER_ID: x", ", CLUSTER_ID: x", False),
+        ("apache/kafka:4.1.0", "", "", False),
+    ],
+)
+def test_nodes_of_one_quorum_have_one_cluster_id(image: str, a: str, b: str, told: bool) -> None:
+    prefix = "KAFKA_CFG_" if "bitnami" in image else "KAFKA_"
+    common = f"{prefix}PROCESS_ROLES: controller, {prefix}CONTROLLER_QUORUM_VOTERS: '1@a:9093,2@b:9093'"
+    assert ("BN837" in composed_text(TWO.format(image=image, common=common, a=a, b=b))) is told
+
+
+def test_a_controller_knows_the_quorum() -> None:
+    assert codes_of(kraft(controller_quorum_bootstrap_servers="")) == {"BN837"}
+    assert codes_of(kraft(controller_quorum_bootstrap_servers="", controller_quorum_voters="1@k.example:9093")) == set()
+    without = node().replace("      KAFKA_CONTROLLER_QUORUM_VOTERS: 1@kafka:9093\n", "")
+    assert composed_text(without) == {"BN837"}
+
+
+ZOOKEEPER = """
+services:
+  zookeeper: {{image: '{image}', environment: {{X: 1 {port}}}, ports: ['2182:2181'], networks: {networks}}}
+  kafka:
+    image: wurstmeister/kafka
+    networks: [default]
+    environment: [KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://a.example:9092, 'KAFKA_ZOOKEEPER_CONNECT={connect}']
+"""
+
+
+@pytest.mark.parametrize(
+    ("connect", "port", "told"),
+    [
+        ("zookeeper:2181", "", None),
+        ("zookeeper:2181/kafka", "", None),
+        ("zookeeper:2182", "", "listens at zookeeper:2181"),
+        ("zookeeper:2181", ", ZOOKEEPER_CLIENT_PORT: 32181", "listens at zookeeper:32181"),
+        ("zoo:2181", "", "no service has this name"),
+        ("zk.example:2181", "", None),
+        ("localhost:2181", "", "the container itself"),
+    ],
+)
+def test_zookeeper_is_where_a_broker_looks_for_it(connect: str, port: str, told: str | None) -> None:
+    for image in ("zookeeper:3.9", "confluentinc/cp-zookeeper:7.5.0"):
+        text = ZOOKEEPER.format(image=image, port=port, networks="[default]", connect=connect)
+        evidence = Evidence.without_network("files", files=parse_compose(text, "c.yml"))
+        found = [each for each in diagnose(evidence).findings if each.code == "BN836"]
+        assert [told is not None and told in each.message for each in found] == ([True] if told else [])
+
+
+ALONE = """
+services:
+  kafka:
+    ports: ['{port}:9092']
+    environment: [KAFKA_LISTENERS=PLAINTEXT://:9092, KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://{host}:9092]
+    {more}
+  app: {{environment: ['BROKERS={client}']}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "client", "severity"),
+    [
+        ("", "other.example:1", Severity.ERROR),
+        # The containers use it; what the host has of it is nobody's.
+        ("", "kafka:9092", Severity.INFO),
+        ("network_mode: host", "other.example:1", Severity.ERROR),
+    ],
+)
+def test_a_published_listener_with_a_name_of_dockers_network(more: str, client: str, severity: Severity) -> None:
+    text = ALONE.format(port=9092, host="kafka", more=more, client=client)
+    assert severities(text)["BN824"] is severity
+
+
+@pytest.mark.parametrize(
+    ("client", "told"),
+    [
+        ("host.docker.internal:9092", True),
+        ("host.docker.internal:9999", False),
+        ("SSL://kafka:19092", True),
+        ("PLAINTEXT://kafka:19092", False),
+    ],
+)
+def test_clients_by_the_docker_host_and_by_another_protocol(client: str, told: bool) -> None:
+    assert ("BN839" in composed_text(node(more=APP.format(client, "")))) is told
+
+
+def test_a_proxy_may_publish_what_a_broker_advertises() -> None:
+    proxy = "  proxy: {image: haproxy, ports: ['9092:9092']}"
+    text = node(more=proxy).replace('    ports: ["9092:9092"]\n', "    ports: ['19093:9093']\n")
+    assert composed_text(text) == set()
+
+
+def test_containers_that_vote_for_themselves_are_clusters_of_their_own() -> None:
+    first, second = (f"  {name}:\n" + node(voters="1@localhost:9093").partition("  kafka:\n")[2] for name in "ab")
+    second = second.replace("9092:9092", "9094:9092").replace("localhost:9092", "localhost:9094")
+    text = f"services:\n{first}{second}".replace("kafka:19092", "IN:19092")
+    assert not composed_text(text) & {"BN820", "BN836", "BN837"}
+
+
+def test_services_that_no_profile_starts_together_are_no_nodes_of_one_cluster() -> None:
+    first, second = (
+        f"  {name}:\n    profiles: [{name}]\n" + node(voters=f"1@{name}:9093").partition("  kafka:\n")[2]
+        for name in "ab"
+    )
+    text = f"services:\n{first}{second}".replace("IN://kafka", "IN://k.example")
+    assert composed_text(text) == set()
+    assert composed_text(text.replace("profiles: [b]", "profiles: [a]")) >= {"BN821", "BN833"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["controller.listener.name", "controller.quorum.voter", "process.role", "nodeid", "brokerid"],
+)
+def test_misspelled_names(name: str) -> None:
+    found = [each for each in diagnose(files(f"{KRAFT}\n{name}=1")).findings if each.code == "BN834"]
+    assert [each.message for each in found] == [f"`{name}` is ignored"]
+
+
+def test_without_an_id_of_its_own_a_node_is_not_told_that_its_voters_are_wrong() -> None:
+    text = node(voters="1@localhost:9093").replace("KAFKA_NODE_ID", "KAFKA_NODEID")
+    assert "BN836" not in composed_text(text)
+
+
+def test_the_controllers_listener_gets_the_port_of_its_voter() -> None:
+    text = kraft(controller_quorum_voters="1@k.example:29093", listeners="PLAINTEXT://:9092")
+    (found,) = [each for each in diagnose(files(text)).findings if each.code == "BN823"]
+    assert found.remedy.broker == ("add CONTROLLER://:29093 to `listeners`; write the name in upper case there",)

@@ -127,6 +127,15 @@ def test_an_environment_file_of_a_container(tmp_path: Path) -> None:
     assert found.settings == (("node.id", "1"), ("advertised.listeners", "A://a.example:1"))
 
 
+def test_quotes_in_an_environment_file_are_part_of_the_value(tmp_path: Path) -> None:
+    """`docker run --env-file` keeps them; compose, which reads such a file for `env_file`, does not."""
+    file = tmp_path / "kafka.env"
+    file.write_text('KAFKA_LISTENERS="A://:1"\n')
+    (found,) = read_broker_files([file])
+    assert found.settings == (("listeners", '"A://:1"'),)
+    assert settings("services: {k: {env_file: a.env}}", {"a.env": file.read_text()}) == {"k": {"listeners": "A://:1"}}
+
+
 def test_the_file_of_another_program_is_named(tmp_path: Path) -> None:
     file = tmp_path / "connect-distributed.properties"
     file.write_text("bootstrap.servers=a:1\nlisteners=HTTP://:8083\nconfig.storage.topic=c\n")
