@@ -57,6 +57,16 @@ def test_a_sentence_names_only_what_its_line_can_name() -> None:
     holds_for_each(EXPLANATIONS, holds, lambda of: of[0].key)
 
 
+def test_no_condition_takes_a_value_that_the_line_does_not_name_for_one() -> None:
+    def holds(of: tuple[KnownLine, Explanation]) -> None:
+        for name in of[1].conditions.keys() & UNNAMED.keys():
+            pattern, unnamed = of[1].conditions[name], UNNAMED[name]
+            named = any(re.fullmatch(pattern, each) for each in ("1", "kafka-1", "kafka-1:9092"))
+            assert not (unnamed and named and re.fullmatch(pattern, unnamed))
+
+    holds_for_each(EXPLANATIONS, holds, lambda of: of[0].key)
+
+
 def test_each_kind_is_whole() -> None:
     def holds(known: KnownLine) -> None:
         assert all((known.title, known.holds, known.example, known.seen))
