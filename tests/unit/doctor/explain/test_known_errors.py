@@ -142,7 +142,7 @@ def test_a_calm_line_reports_faults_only() -> None:
     assert explained(*[calm] * 31) == explained(calm, "ERROR kafka: Group authorization failed.")[1:] == []
     # Whoever pastes nothing else wants to know.
     assert explained(calm) == ["error-rebalance"]
-    assert explained("INFO kafka: Group authorization failed.") == ["error-authorization"]
+    assert explained("INFO kafka: Group authorization failed.") == ["error-group-authorization"]
 
 
 def test_a_place_is_not_told_where_a_reason_is() -> None:

@@ -252,7 +252,7 @@ def test_a_step_is_told_where_nothing_else_is_pasted() -> None:
     assert [each.match.known.key for each in explain_log([step]).explained] == ["kafka-steps"]
     assert explain_log([step] * 31).explained == ()
     fault = "2026-11-20 10:11:12,124 ERROR [main] kafka: Group authorization failed.\n"
-    assert [each.match.known.key for each in explain_log([step, fault]).explained] == ["error-authorization"]
+    assert [each.match.known.key for each in explain_log([step, fault]).explained] == ["error-group-authorization"]
 
 
 def test_brokernats_own_lines_are_of_no_other_program() -> None:

@@ -18,7 +18,7 @@ def test_nothing_of_a_log_is_claimed() -> None:
 
 def test_no_line_is_claimed_alone() -> None:
     # A line of a stack in the words of the JVM or of Python is anybody's.
-    anybodys = ("java.net.", "javax.net.", "Caused by: ", "ssl.SSL")
+    anybodys = ("java.net.", "javax.net.", "Caused by: ", "ssl.SSL", "Received fatal alert: ")
     whole = [line for program in PROGRAMS for line in program.lines if not line.startswith(anybodys)]
     assert [line for line in whole if explain_log([f"{line}\n"]).explained] == []
 
