@@ -81,7 +81,10 @@ def test_each_error_is_whole_and_found_by_each_spelling() -> None:
         ("kafka.errors.GroupMaxSizeReachedError", "error-group-full"),
         ("kafka: error: kafka server: Unable to update finalized features", "error-feature-level"),
         ("fetch failed: [74] Fenced Leader Epoch: the leader epoch is older", "error-not-leader"),
-        ("produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.", "error-sequence-duplicate"),
+        (
+            "produce: DUPLICATE_SEQUENCE_NUMBER: The broker received a duplicate sequence number.",
+            "error-sequence-duplicate",
+        ),
         ('"error":"Deleting offsets of a topic is forbidden while the consumer group is actively', "error-group-use"),
         ("x.streams.errors.TaskCorruptedException: Tasks [0_1] are corrupted", "streams-class-corrupted"),
         ("ERROR [Worker clientId=c] Something new (org.apache.kafka.connect.runtime.Worker:7)", "logger-connect"),
