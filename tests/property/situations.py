@@ -57,7 +57,7 @@ FILES = (
     file("g", process_roles="controller", listeners="C://:9093"),
     file("h", advertised_listeners="PLAINTEXT://kafka:9092"),
     BrokerFile(
-        "c.yml r",
+        "d.yml r",
         (("node.id", "8"), ("offsets.topic.replication.factor", "3")),
         ((9092, 29099),),
         names=("r",),
