@@ -1,4 +1,4 @@
-"""A broker whose internal topics want more replicas than there are brokers: BN840 says it of the file, Kafka of itself."""
+"""A broker whose internal topics want more replicas than there are brokers, which BN840 says of a file."""
 
 import pytest
 from confluent_kafka import Consumer

@@ -19,7 +19,7 @@ CODES = set(catalogue())
 
 def placeholders(explanation: Explanation) -> set[str]:
     texts = (explanation.sentences, explanation.steps, explanation.run)
-    return {name for text in texts for _, name, _, _ in string.Formatter().parse(text) if name}
+    return {name for text in texts for _, name, _, _ in string.Formatter().parse(text) if name is not None}
 
 
 def test_keys_are_distinct() -> None:
