@@ -60,6 +60,9 @@ _KAFKAS_WORDS = re.compile(
     "Compression|Rebalance|RecordList|RecordTooLarge|RecordBatch|GroupProtocol|GroupAuth|ClusterAuth|Kafka|Pid|"
     "Sequence|Epoch|Acks|FencedInstance|Voter|InconsistentCluster"
 )
+_LONGEST_PACKAGE = 200
+_PACKAGE_BEFORE = re.compile(r"(?:[A-Za-z_]\w*[.$]){2,}\Z")
+_KAFKAS_PACKAGE = re.compile(r"kafka|confluent|ksql|debezium|brokernat|streams\.errors", re.IGNORECASE)
 
 
 def is_frame(line: str) -> bool:
@@ -142,12 +145,22 @@ def _may_stand(text: str, line: str, at: int) -> bool:
         return False
     if text.startswith(_CODE_OF_DOTNET) and _REASON_OF_DOTNET in line:
         return False
+    if _is_anothers_class(text, line, at):
+        return False
     if text.endswith(_AFTER_LOGGER[0]) and _END_OF_MESSAGE.fullmatch(line, 0, at):
         return False
     if not text.endswith("."):
         return True
     reports_trouble = _TROUBLE.search(line, 0, _HEAD) or ('{"' in line and _TROUBLE_JSON.search(line))
     return bool(reports_trouble) and not _THREAD.match(line, at)
+
+
+def _is_anothers_class(text: str, line: str, at: int) -> bool:
+    """Whether the text is the bare name of a class, and the line has it in a package of another program."""
+    if not text.isidentifier() or line[at - 1 : at] not in (".", "$"):
+        return False
+    package = _PACKAGE_BEFORE.search(line, max(0, at - _LONGEST_PACKAGE), at)
+    return package is not None and not _KAFKAS_PACKAGE.search(package[0])
 
 
 def _is_other_systems(line: str, at: int) -> bool:

@@ -156,6 +156,12 @@ def test_a_place_is_not_told_where_a_reason_is() -> None:
     ]
 
 
+def test_a_class_of_this_name_in_a_package_of_another_program() -> None:
+    assert explained("com.acme.mail.errors.RecordTooLargeException: 10 MB") == []
+    assert explained("org.apache.kafka.common.errors.RecordTooLargeException") == ["error-too-large"]
+    assert explained("errors.RecordTooLargeException: x") == ["error-too-large"]
+
+
 def test_other_programs_use_some_of_the_names() -> None:
     lines = (
         "error UNKNOWN",
