@@ -30,17 +30,20 @@ def read_broker_files(files: Iterable[Path]) -> tuple[BrokerFile, ...]:
 
 
 def _projects(files: Iterable[Path]) -> list[list[Path]]:
-    """Each file, with the override files that are given behind a compose file."""
+    """Each file, with the override files that are given beside a compose file; a shell lists them in front of it."""
     projects: list[list[Path]] = []
     last_compose: list[Path] = []
+    in_front: list[Path] = []
     for file in files:
-        if last_compose and file.suffix in _COMPOSE and _overrides(file):
-            last_compose.append(file)
-            continue
-        projects.append([file])
-        if file.suffix in _COMPOSE:
-            last_compose = projects[-1]
-    return projects
+        if file.suffix not in _COMPOSE:
+            projects.append([file])
+        elif not _overrides(file):
+            last_compose = [file, *in_front]
+            projects.append(last_compose)
+            in_front = []
+        else:
+            (last_compose or in_front).append(file)
+    return [*projects, *([in_front] if in_front else [])]
 
 
 def _overrides(file: Path) -> bool:

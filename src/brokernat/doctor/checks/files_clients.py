@@ -140,7 +140,7 @@ def port_unlike_others(evidence: Evidence) -> Iterator[CheckFinding]:
 def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
     """A file advertises a name that only its own network knows.
 
-    Cause: The brokers advertise names that only their own network knows: {subjects}.
+    Cause: The brokers advertise names that only their own network knows{reason}.
     What: a broker's file advertises a name that usually only its own network resolves: a name of one label, or one in
     `.internal`, `.svc` or the like; or a container publishes a listener that advertises the container's own address.
     Why: Docker, Kubernetes and cloud providers give hosts such names. This is correct for a listener of that network.
@@ -171,17 +171,26 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
         elif published and each.host in broker.file.names and not _used(broker, each):
             message = f"the host's port {published} leads to {each.name}, which advertises {each.endpoint}"
             seen = (f"clients on the host bootstrap at port {published} and then fail to resolve {each.host}",)
-            fix = f"advertise {each.name}://localhost:{published}, and add a listener for the other containers"
-            if any(other.host in broker.file.names for other in broker.advertised if other != each):
-                fix = f"advertise {each.name}://localhost:{published}"
-            fixes = (f"{fix} (on another machine than this: with its name)",)
-            yield error(broker.name, message, seen, broker=fixes, confidence=Confidence.LIKELY)
-        elif any(other.where in ("anywhere", "same-machine") for other in broker.advertised) or _used(broker, each):
+            fix = f"advertise {each.name}://localhost:{published}, or for other machines the Docker host's name"
+            if not any(other.host in broker.file.names for other in broker.advertised if other != each):
+                fix += ", and add a listener for the other containers"
+            yield error(broker.name, message, seen, broker=fix, confidence=Confidence.LIKELY)
+        elif _is_for_containers(broker, each) or _used(broker, each):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
             fix = "add a listener that advertises a name that clients elsewhere resolve"
             yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
+
+
+def _is_for_containers(broker: BrokerListeners, advertised: Listener) -> bool:
+    """Whether clients elsewhere have another listener of the broker."""
+    published = dict(broker.file.published or ())
+    return any(
+        other.where in ("anywhere", "same-machine") or broker.bound_port(other.name) in published
+        for other in broker.advertised
+        if other != advertised
+    )
 
 
 def _used(broker: BrokerListeners, advertised: Listener) -> bool:

@@ -132,7 +132,7 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
 def _zookeeper(broker: BrokerListeners) -> Iterator[CheckFinding]:
     servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
     known = broker.file.zookeepers
-    hosts = {each.rpartition(":")[0] for each in known}
+    by_host = {each.rpartition(":")[0]: each for each in known}
     fix = f"write {known[0]} in `zookeeper.connect`" if known else "write the name of ZooKeeper's service for its host"
     if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
         message = f"`zookeeper.connect` is {', '.join(servers)}, which in a container is the container itself"
@@ -145,10 +145,9 @@ def _zookeeper(broker: BrokerListeners) -> Iterator[CheckFinding]:
     }
     for server in servers:
         host = server.rpartition(":")[0]
-        if host in hosts and server not in known:
-            right = next(each for each in known if each.startswith(f"{host}:"))
-            message = f"`zookeeper.connect` has {server}, and in Docker's network ZooKeeper listens at {right}"
-            yield error(broker.name, message, broker=f"write {right} in `zookeeper.connect`")
+        if host in by_host and server not in known:
+            message = f"`zookeeper.connect` has {server}, and in Docker's network ZooKeeper listens at {by_host[host]}"
+            yield error(broker.name, message, broker=f"write {by_host[host]} in `zookeeper.connect`")
         elif known and ways.get(server) == "unknown":
             message = f"`zookeeper.connect` has {server}, and no service has this name"
             yield error(broker.name, message, broker=fix)
@@ -224,7 +223,7 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = f"set `{_VOTERS}` to `ID@HOST:PORT` of each node with the role `controller`"
             yield error(broker.name, message, broker=fix)
         for variable in broker.file.lacking:
-            message, fix = _LACKING[variable]
+            message, fix = _LACKING.get(variable, (f"`{variable}` is not set", f"set `{variable}`"))
             instead = "Kafka 4 has no ZooKeeper mode" if "zookeeper.connect" in broker.settings else "no ZooKeeper is"
             yield error(broker.name, message.format(instead=instead), broker=fix)
     yield from _cluster_ids(evidence)
@@ -239,5 +238,5 @@ def _cluster_ids(evidence: Evidence) -> Iterator[CheckFinding]:
         if len(together) > 1 and broker is together[0] and (len(ids) > 1 or "" in ids):
             seen = [f"{each.name}: {each.file.cluster_id or 'drawn by the image'}" for each in together]
             message = "the nodes of one quorum have different ids of the cluster, so they never find each other"
-            fix = "give all nodes the same `CLUSTER_ID` (Bitnami: `KAFKA_KRAFT_CLUSTER_ID`), and remove their data"
+            fix = "give all nodes the same `CLUSTER_ID` (Bitnami: `KAFKA_KRAFT_CLUSTER_ID`), and new data folders"
             yield error(evidence.subject, message, seen, broker=fix)

@@ -114,6 +114,7 @@ def test_an_override_belongs_to_the_file_before_it(tmp_path: Path) -> None:
     )
     over.write_text("services: {k: {ports: ['2:2'], environment: {KAFKA_LISTENERS: 'A://:2'}}}")
     other.write_text("services: {k: {image: i, environment: {KAFKA_NODE_ID: 2}}}")
+    assert read_broker_files([over, first, other]) == read_broker_files([first, over, other])
     merged, alone = read_broker_files([first, over, other])
     assert dict(merged.settings) == {"node.id": "1", "listeners": "A://:2"}
     assert merged.published == ((1, 1), (2, 2))
