@@ -125,9 +125,9 @@ class _Reader:
             if decided and match and match.known.borrowed:
                 # The line above is explained by it.
                 match, unknown = None, False
-            self._explained.find_causes(text, self._exception_in(text, shown, match), match, decided)
             if match and match.known.under and not self._is_under(match.known.under):
                 match, unknown = match_line(shown, alone=True), False
+            self._explained.find_causes(text, self._exception_in(text, shown, match), match, decided)
             if match:
                 unknown = False
                 if not shown.isprintable():

@@ -791,3 +791,9 @@ def test_two_lines_that_refer_to_each_other_leave_one() -> None:
     found = explain_log(lines)
     assert len(found.explained) == 2
     assert len(found.shown) == 1
+
+
+def test_what_is_a_reason_only_below_a_line_of_its_own_is_none_elsewhere() -> None:
+    reader = "WARN org.apache.beam.sdk.io.kafka.KafkaUnboundedReader [] - Reader-0: Unexpected\n"
+    text = log_text(explain_log([reader, "java.lang.InterruptedException: null\n"]), 80)
+    assert "controller" not in text
