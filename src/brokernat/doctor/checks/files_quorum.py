@@ -23,7 +23,7 @@ _LACKING = {
         "set `CLUSTER_ID`, the same for every node, to the output of `kafka-storage.sh random-uuid`",
     ),
     "KAFKA_PROCESS_ROLES": (
-        "`KAFKA_PROCESS_ROLES` is not set, and {instead}: the image ends with an error",
+        "`KAFKA_PROCESS_ROLES` is not set, nor a ZooKeeper that this Kafka knows: the image ends with an error",
         "set `KAFKA_PROCESS_ROLES`, `KAFKA_NODE_ID`, `KAFKA_CONTROLLER_LISTENER_NAMES` and "
         "`KAFKA_CONTROLLER_QUORUM_VOTERS`: with any setting of its own, the image has no other defaults",
     ),
@@ -224,8 +224,7 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
             yield error(broker.name, message, broker=fix)
         for variable in broker.file.lacking:
             message, fix = _LACKING.get(variable, (f"`{variable}` is not set", f"set `{variable}`"))
-            instead = "Kafka 4 has no ZooKeeper mode" if "zookeeper.connect" in broker.settings else "no ZooKeeper is"
-            yield error(broker.name, message.format(instead=instead), broker=fix)
+            yield error(broker.name, message, broker=fix)
     yield from _cluster_ids(evidence)
 
 
