@@ -58,9 +58,10 @@ FILES = (
     file("h", advertised_listeners="PLAINTEXT://kafka:9092"),
     BrokerFile(
         "d.yml r",
-        (("node.id", "8"), ("offsets.topic.replication.factor", "3")),
+        (("node.id", "8"), ("offsets.topic.replication.factor", "3"), ("zookeeper.connect", "zk:2181")),
         ((9092, 29099),),
         names=("r",),
+        zookeepers=("zk:2181",),
     ),
     file("s", ((9092, 9092),), process_roles="broker", listeners="PLAINTEXT://192.168.1.5:9092"),
     BrokerFile(

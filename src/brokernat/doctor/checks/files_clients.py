@@ -164,7 +164,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             fix = f"advertise {each.name}://{near[0]}:{each.port}, or give the service this name (`hostname`)"
             message = f"{each} is advertised, and no service has this name; this one is called {near[0]}"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
-        elif each.host in broker.file.names and broker.file.published is None:
+        elif broker.file.names[:1] == (each.host,) and broker.file.published is None:
             message = f"{each} is advertised, and the Docker host, whose network the service uses, has no such name"
             fix = f"advertise {each.name}://HOST:{each.port} with the Docker host's name"
             yield error(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
@@ -175,7 +175,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             if not any(other.host in broker.file.names for other in broker.advertised if other != each):
                 fix += ", and add a listener for the other containers"
             yield error(broker.name, message, seen, broker=fix, confidence=Confidence.LIKELY)
-        elif _is_for_containers(broker, each) or _used(broker, each):
+        elif _has_one_for_elsewhere(broker, each) or _used(broker, each):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
@@ -183,7 +183,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
 
 
-def _is_for_containers(broker: BrokerListeners, advertised: Listener) -> bool:
+def _has_one_for_elsewhere(broker: BrokerListeners, advertised: Listener) -> bool:
     """Whether clients elsewhere have another listener of the broker."""
     published = dict(broker.file.published or ())
     return any(

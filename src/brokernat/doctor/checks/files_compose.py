@@ -149,8 +149,8 @@ _OFFSETS, _TRANSACTIONS = "offsets.topic.replication.factor", "transaction.state
 def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
     """An internal topic needs more brokers than there are.
 
-    Cause: Internal topics need more brokers than the compose file has, so consumer groups get no coordinator:
-    {subjects}.
+    Cause: Internal topics need more brokers than the compose file has, so consumer groups or transactions get no
+    coordinator: {subjects}.
     What: `offsets.topic.replication.factor` or `transaction.state.log.replication.factor` is greater than the number of
     brokers in the compose file.
     Why: the first consumer group creates the topic `__consumer_offsets`, which fails with fewer brokers than replicas;
@@ -161,8 +161,7 @@ def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
     for broker in serving(evidence):
         project = [each for each in all_listeners(evidence) if each.file.project == broker.file.project]
         together = [each for each in project if each.serves_clients and each.may_share_cluster(broker)]
-        inside = {each.node_id for each in project}
-        if not broker.file.names or any(voter.node_id not in inside for voter in broker.voters):
+        if not broker.file.names or not _is_whole(broker, project):
             continue
         wanted = {name: broker.settings.get(name, "") for name in (_OFFSETS, _TRANSACTIONS)}
         high = {name: text for name, text in wanted.items() if text.isdecimal() and int(text) > len(together)}
@@ -171,3 +170,12 @@ def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
             message = f"{' and '.join(f'`{name}` is {text}' for name, text in high.items())}, with {of} in the file"
             fix = [f"set `KAFKA_{name.upper().replace('.', '_')}` to {len(together)}" for name in high]
             yield error(broker.name, message, broker=tuple(fix), confidence=Confidence.LIKELY)
+
+
+def _is_whole(broker: BrokerListeners, project: list[BrokerListeners]) -> bool:
+    """Whether the compose file has the whole cluster: all controllers, or the ZooKeeper of all brokers."""
+    inside = {each.node_id for each in project}
+    servers = broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")
+    return all(voter.node_id in inside for voter in broker.voters) and (
+        broker.is_kraft or all(each.strip() in broker.file.zookeepers for each in servers)
+    )

@@ -711,6 +711,12 @@ def test_internal_topics_need_as_many_brokers_as_replicas(text: str, told: bool)
     assert ("BN840" in composed_text(text)) is told
 
 
+@pytest.mark.parametrize(("connect", "told"), [("zookeeper:2181", True), ("zk-1.example:2181", False)])
+def test_the_brokers_of_a_zookeeper_elsewhere_are_not_counted(connect: str, told: bool) -> None:
+    text = ZOOKEEPER.format(image="zookeeper:3.9", port="", networks="[default]", connect=connect)
+    assert ("BN840" in composed_text(text.replace("wurstmeister/kafka", "confluentinc/cp-kafka:7.5.0"))) is told
+
+
 def test_as_many_brokers_as_replicas() -> None:
     voters = ",".join(f"{n}@kafka-{n}:9093" for n in (1, 2, 3))
     service = node(voters=voters).partition("services:\n")[2].replace(REPLICAS, "").replace("9092:9092", "909{n}:9092")
