@@ -14,9 +14,9 @@ import pytest
 
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
-from brokernat.pipelines import batch as module
+from brokernat.pipelines import batch as module, references
 from brokernat.pipelines.batch import Batches, BatchReport
-from brokernat.pipelines.references import ReferenceTable, reference
+from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.files import FileSource
 from brokernat.pipelines.steps.counting import Counts
 from brokernat.pipelines.steps.plan import Plan
@@ -43,7 +43,7 @@ def large_references(
     spark: SparkSession, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """Up to which size a joined reference is sent to every executor; a larger one makes Spark exchange the records."""
-    monkeypatch.setattr(reference, "hold", lambda *_, **__: None)
+    monkeypatch.setattr(references, "hold", lambda *_, **__: None)
     name = "spark.sql.autoBroadcastJoinThreshold"
     before = spark.conf.get(name)
     spark.conf.set(name, request.param)
