@@ -14,7 +14,8 @@ import pytest
 
 from brokernat.config.model import Reference, Sink
 from brokernat.errors import IncompleteError
-from brokernat.pipelines import batch as module, references
+from brokernat.pipelines import batch as module
+from brokernat.pipelines import references
 from brokernat.pipelines.batch import Batches, BatchReport
 from brokernat.pipelines.references import ReferenceTable
 from brokernat.pipelines.references.files import FileSource
