@@ -1,12 +1,13 @@
 """What was seen, through a file and back."""
 
+import json
 from dataclasses import replace
 
 import pytest
 from tests.support.endpoint_probes import probed
 from tests.unit.doctor.conftest import BROKERS, WITHOUT_MAP, mapped
 
-from brokernat.doctor.evidence import BrokerPath, EndpointProbe, Evidence, from_json, to_json
+from brokernat.doctor.evidence import BrokerFile, BrokerPath, EndpointProbe, Evidence, from_json, to_json
 from brokernat.errors import ConfigError
 
 
@@ -41,3 +42,12 @@ def test_what_no_probe_writes_is_refused_at_its_place(evidence: Evidence, named:
         from_json(to_json(evidence), "evidence.json")
     (problem,) = refused.value.problems
     assert problem.details[0].startswith(named)
+
+
+def test_what_an_earlier_release_has_saved_of_a_compose_file_is_read() -> None:
+    file = BrokerFile("c.yml kafka", (("node.id", "1"),), ((9092, 9092),), names=("kafka",))
+    saved = json.loads(to_json(Evidence.without_network("files", files=(file,))))
+    later = ("others_ports", "zookeepers", "cluster_id")
+    (known,) = saved["files"]
+    saved["files"] = [{name: value for name, value in known.items() if name not in later} | {"others_publish": True}]
+    assert from_json(json.dumps(saved), "evidence.json").files == (file,)

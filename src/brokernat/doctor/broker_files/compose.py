@@ -32,7 +32,10 @@ _MOST_PORTS = 1000
 _PORT = re.compile(r"(?:(.*):)?(\d{1,5})(?:-(\d{1,5}))?:(\d{1,5})(?:-(\d{1,5}))?(?:/tcp)?", re.ASCII)
 _NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 _WITHOUT_CFG = re.compile(r"(?:^|/)(?:apache/kafka|confluentinc/)")
-_OF_APACHE = re.compile(r"(?:^|/)apache/kafka(?:-native)?(?:[:@]|$)")
+_FAMILY = re.compile(
+    r"(?:^|/)(?:(?P<apache>apache/kafka(?:-native)?)|(?P<confluent>confluentinc/cp-(?:enterprise-)?(?:kafka|server))|"
+    r"(?P<bitnami>bitnami(?:legacy)?/kafka)|(?P<wurstmeister>wurstmeister/kafka))(?:[:@]|$)"
+)
 _A_SETTING = re.compile(r"KAFKA_(?!(?:\w+_)?(?:OPTS|LOGLEVEL|LOGGERS|VERSION|HOSTNAME)$)")
 # The default file of Apache's image.
 _DEFAULTS = (
@@ -49,13 +52,14 @@ _TAG = re.compile(
     r"(?:^|/)(confluentinc/cp-|apache/|wurstmeister/|bitnami/|bitnamilegacy/)(?:kafka|server)(?:-native)?:"
     r"(?:2\.1[0-3]-)?(\d)\.(\d{1,2})\b"
 )
+# Images that set nothing but what their variables say, once a variable is a setting.
+_WITHOUT_DEFAULTS = ("apache", "confluent")
+_CLUSTER_ID = {"apache": "CLUSTER_ID", "confluent": "CLUSTER_ID", "bitnami": "KAFKA_KRAFT_CLUSTER_ID"}
 # Confluent's release that has the minor number of its Kafka.
 _FIRST_LIKE_KAFKA = 7
 _WITHOUT_ZOOKEEPER = (4, 0)
 _QUORUM = frozenset({"controller.quorum.voters", "controller.quorum.bootstrap.servers"})
-_OF_CONFLUENT = re.compile(r"(?:^|/)confluentinc/cp-(?:enterprise-)?(?:kafka|server)(?:[:@]|$)")
-_OF_WURSTMEISTER = re.compile(r"(?:^|/)wurstmeister/kafka(?:[:@]|$)")
-_OF_BITNAMI = re.compile(r"(?:^|/)bitnami(?:legacy)?/kafka(?:[:@]|$)")
+_FILE_OF_BROKER = re.compile(r"/mnt/shared/config|\b(?:server|kafka|broker|controller)\.properties")
 _ZOOKEEPER = re.compile(r"(?:^|[/-])zookeeper(?:[:@]|$)")
 _ZOOKEEPER_PORT = re.compile(r"ZOOKEEPER_CLIENT_PORT|ZOO_PORT(?:_NUMBER)?")
 _REPLICAS_OF_OFFSETS = "offsets.topic.replication.factor"
@@ -102,7 +106,7 @@ def parse_compose(
             addresses=tuple(address for _, _, address in ports or ()),
             profiles=tuple(map(str, _listed(service, "profiles"))),
             names=(name, *_names(service)),
-            others_publish=tuple(
+            others_ports=tuple(
                 outside for other, theirs in published.items() if other != name for _, outside, _ in theirs or ()
             ),
             clients=clients,
@@ -171,11 +175,12 @@ def _setting_of(variable: str, *, ignores_cfg: bool) -> str | None:
 
 def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
     """Variables without which the image does not start Kafka (`dub ensure CLUSTER_ID`, `KafkaConfig`)."""
-    image, release = _image(service), _release(_image(service)) or (0, 0)
-    of_confluent = _OF_CONFLUENT.search(image) is not None
-    if _OF_WURSTMEISTER.search(image) and "zookeeper.connect" not in settings and not _is_mounted(service):
+    family, release = _family(service), _release(_image(service)) or (0, 0)
+    if not settings or _is_mounted(service):
+        return
+    if family == "wurstmeister" and "zookeeper.connect" not in settings:
         yield "KAFKA_ZOOKEEPER_CONNECT"
-    if not settings or _is_mounted(service) or not (of_confluent or _OF_APACHE.search(image)):
+    if family not in _WITHOUT_DEFAULTS:
         return
     if "process.roles" not in settings:
         if "zookeeper.connect" not in settings or release >= _WITHOUT_ZOOKEEPER:
@@ -183,19 +188,18 @@ def _lacking(service: Service, settings: Mapping[str, str]) -> Iterator[str]:
         return
     if not _QUORUM & settings.keys():
         yield "KAFKA_CONTROLLER_QUORUM_VOTERS"
-    if of_confluent and "CLUSTER_ID" not in dict(service["environment"]):
+    if family == "confluent" and "CLUSTER_ID" not in dict(service["environment"]):
         yield "CLUSTER_ID"
 
 
 def _cluster_id(service: Service, settings: Mapping[str, str], variables: Mapping[str, str]) -> str | None:
     """The variable that the image formats the data folder with; Apache's has an id of its own, Bitnami's draws one."""
-    of_bitnami = _OF_BITNAMI.search(_image(service)) is not None
-    known = of_bitnami or _OF_CONFLUENT.search(_image(service)) or _OF_APACHE.search(_image(service))
-    if not known or "process.roles" not in settings:
+    variable = _CLUSTER_ID.get(_family(service))
+    if variable is None or "process.roles" not in settings:
         return None
-    given = dict(service["environment"]).get("KAFKA_KRAFT_CLUSTER_ID" if of_bitnami else "CLUSTER_ID")
+    given = dict(service["environment"]).get(variable)
     if given is None:
-        return "" if of_bitnami else None
+        return "" if variable == _CLUSTER_ID["bitnami"] else None
     return interpolated(given, variables)
 
 
@@ -203,9 +207,15 @@ def _image(service: Service) -> str:
     return "".join(texts(service.get("image")))
 
 
+def _family(service: Service) -> str:
+    """Who makes the image, empty if it is none of those whose start script is known."""
+    found = _FAMILY.search(_image(service))
+    return found.lastgroup or "" if found else ""
+
+
 def _is_mounted(service: Service) -> bool:
-    """Whether a file of settings is mounted."""
-    return any("/mnt/shared/config" in each or ".properties" in each for each in texts(service.get("volumes")))
+    """Whether a broker's file is mounted."""
+    return any(map(_FILE_OF_BROKER.search, texts(service.get("volumes"))))
 
 
 def _release(image: str) -> tuple[int, int] | None:
@@ -284,17 +294,15 @@ def _of_the_image(service: Service, settings: Mapping[str, str]) -> tuple[tuple[
     They bind every address on the advertised ports if `KAFKA_LISTENERS` is not set (`configure`). Apache's takes its
     default file if no variable is a setting and no file is mounted (`KafkaDockerWrapper`).
     """
-    image = _image(service)
-    if _is_mounted(service) or (not settings and _command(service)):
-        return ()
-    if _OF_APACHE.search(image) and not any(map(_A_SETTING.match, dict(service["environment"]))):
+    family, advertised = _family(service), settings.get("advertised.listeners")
+    runs_as_shipped = not _is_mounted(service) and not _command(service)
+    if family == "apache" and runs_as_shipped and not any(map(_A_SETTING.match, dict(service["environment"]))):
         return _DEFAULTS
     filled = []
-    advertised = settings.get("advertised.listeners")
-    if advertised is not None and "listeners" not in settings and _WITHOUT_CFG.search(image):
+    if advertised is not None and "listeners" not in settings and _WITHOUT_CFG.search(_image(service)):
         filled.append(("listeners", _HOST.sub("://0.0.0.0:", advertised)))
-    starts = settings.keys() & {"process.roles", "zookeeper.connect"} and _REPLICAS_OF_OFFSETS not in settings
-    if starts and (_OF_APACHE.search(image) or _OF_CONFLUENT.search(image)):
+    starts = settings.keys() & {"process.roles", "zookeeper.connect"} and not _is_mounted(service)
+    if starts and family in _WITHOUT_DEFAULTS and _REPLICAS_OF_OFFSETS not in settings:
         # Kafka's default; the file of a distribution, which other images start from, has 1.
         filled.append((_REPLICAS_OF_OFFSETS, "3"))
     return tuple(filled)

@@ -138,6 +138,11 @@ class BrokerListeners:
         found = map(_VOTER.fullmatch, _names(self.settings.get("controller.quorum.voters", "")))
         return tuple(Voter(int(each[1]), each[2], int(each[3])) for each in found if each)
 
+    @property
+    def zookeepers(self) -> tuple[str, ...]:
+        """The servers in `zookeeper.connect`, without the path behind them."""
+        return _names(self.settings.get("zookeeper.connect", "").partition("/")[0])
+
     def may_share_cluster(self, other: BrokerListeners) -> bool:
         """Whether both may be of one cluster.
 

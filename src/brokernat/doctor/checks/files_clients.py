@@ -175,7 +175,7 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             if not any(other.host in broker.file.names for other in broker.advertised if other != each):
                 fix += ", and add a listener for the other containers"
             yield error(broker.name, message, seen, broker=fix, confidence=Confidence.LIKELY)
-        elif _has_one_for_elsewhere(broker, each) or _used(broker, each):
+        elif _serves_clients_elsewhere(broker, each) or _used(broker, each):
             yield info(broker.name, message, confidence=Confidence.LIKELY)
         else:
             rule = f"{each.endpoint} = HOST:PORT that can be dialled from there"
@@ -183,8 +183,8 @@ def inside_name_in_file(evidence: Evidence) -> Iterator[CheckFinding]:
             yield warning(broker.name, message, rules=rule, broker=fix, confidence=Confidence.LIKELY)
 
 
-def _has_one_for_elsewhere(broker: BrokerListeners, advertised: Listener) -> bool:
-    """Whether clients elsewhere have another listener of the broker."""
+def _serves_clients_elsewhere(broker: BrokerListeners, advertised: Listener) -> bool:
+    """Whether the broker has another listener for clients elsewhere."""
     published = dict(broker.file.published or ())
     return any(
         other.where in ("anywhere", "same-machine") or broker.bound_port(other.name) in published

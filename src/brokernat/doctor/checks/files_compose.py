@@ -74,7 +74,7 @@ def client_of_the_file(evidence: Evidence) -> Iterator[CheckFinding]:
     brokers = [broker for broker in serving(evidence) if broker.file.clients and broker.file.names]
     for client in dict.fromkeys(client for broker in brokers for client in broker.file.clients):
         siblings = [broker for broker in brokers if client in broker.file.clients]
-        if any(client.service in broker.file.names for broker in siblings):
+        if client.for_zookeeper or any(client.service in broker.file.names for broker in siblings):
             continue
         at = next((broker for broker in siblings if client.host in broker.file.names), None)
         message = _fault(client, at, siblings)
@@ -158,8 +158,9 @@ def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
     is a setting) and Confluent do not change it.
     Remedy: set it to the number of brokers: `KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR`.
     """
-    for broker in serving(evidence):
-        project = [each for each in all_listeners(evidence) if each.file.project == broker.file.project]
+    brokers = all_listeners(evidence)
+    for broker in (each for each in brokers if each.serves_clients):
+        project = [each for each in brokers if each.file.project == broker.file.project]
         together = [each for each in project if each.serves_clients and each.may_share_cluster(broker)]
         if not broker.file.names or not _is_whole(broker, project):
             continue
@@ -174,8 +175,6 @@ def more_replicas_than_brokers(evidence: Evidence) -> Iterator[CheckFinding]:
 
 def _is_whole(broker: BrokerListeners, project: list[BrokerListeners]) -> bool:
     """Whether the compose file has the whole cluster: all controllers, or the ZooKeeper of all brokers."""
-    inside = {each.node_id for each in project}
-    servers = broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")
-    return all(voter.node_id in inside for voter in broker.voters) and (
-        broker.is_kraft or all(each.strip() in broker.file.zookeepers for each in servers)
-    )
+    if not broker.is_kraft:
+        return bool(broker.zookeepers) and set(broker.zookeepers) <= set(broker.file.zookeepers)
+    return {voter.node_id for voter in broker.voters} <= {each.node_id for each in project}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from brokernat.address.endpoint import bracketed
@@ -14,7 +15,7 @@ from brokernat.doctor.broker_files.listeners import (
 )
 from brokernat.doctor.checks.places import probed_endpoints
 from brokernat.doctor.checks.registry import Need, check, error, finding, warning
-from brokernat.doctor.evidence import Evidence
+from brokernat.doctor.evidence import BrokerFile, Evidence
 from brokernat.doctor.finding import CheckFinding, Confidence, Failure, Severity
 from brokernat.doctor.host_kinds import DOCKER_HOST, address, inside_name, is_loopback
 
@@ -105,19 +106,21 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
     published port, because they fail at the advertised one; a host that may be a gateway's gives a warning.
     Remedy: publish the advertised port for the port that the listener is bound to: `ADVERTISED:BOUND`.
     """
+    taken_by: dict[int, list[BrokerFile]] = defaultdict(list)
+    for each in serving(evidence):
+        for port in each.host_ports:
+            taken_by[port].append(each.file)
     for broker, listener in advertised_listeners(evidence):
         published, bound = broker.file.published, broker.bound_port(listener.name)
         elsewhere = inside_name(listener.host) and listener.host.lower() not in DOCKER_HOST
         if not listener.host or elsewhere or published is None or bound is None:
             continue
-        if listener.port in broker.file.others_publish and not any(
-            listener.port in other.host_ports for other in serving(evidence)
-        ):
+        if listener.port in broker.file.others_ports and not taken_by[listener.port]:
             # A proxy may listen there.
             continue
         leads_to = [inside for inside, outside in published if outside == listener.port]
         # A port of a host is published once.
-        taken = any(listener.port in each.host_ports for each in serving(evidence) if each.file is not broker.file)
+        taken = any(file is not broker.file for file in taken_by[listener.port])
         seen = (f"published: {', '.join(f'{outside}:{inside}' for inside, outside in published) or 'nothing'}",)
         fix = f'publish it: `ports: ["{listener.port}:{bound}"]`'
         advertised = f"{listener} is advertised, but the host's port {listener.port}"
@@ -140,7 +143,7 @@ def port_not_published(evidence: Evidence) -> Iterator[CheckFinding]:
                     f"another service has this port: advertise {bracketed(listener.host)}:{free}, published for {bound}"
                 )
             yield warning(broker.name, f"{advertised} is not published", seen, broker=fix)
-        elif not published and not broker.file.others_publish and listener.host not in broker.file.names:
+        elif not published and not broker.file.others_ports and listener.host not in broker.file.names:
             message = f"{advertised} is not published, nor is any port of this file"
             yield warning(broker.name, message, broker=fix, confidence=Confidence.LIKELY)
 

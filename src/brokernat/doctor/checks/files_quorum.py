@@ -4,7 +4,7 @@ broker from finding ZooKeeper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from brokernat.doctor.broker_files.listeners import BrokerListeners, Voter, all_listeners
@@ -130,8 +130,7 @@ def quorum_elsewhere(evidence: Evidence) -> Iterator[CheckFinding]:
 
 
 def _zookeeper(broker: BrokerListeners) -> Iterator[CheckFinding]:
-    servers = [each.strip() for each in broker.settings.get("zookeeper.connect", "").split("/")[0].split(",")]
-    known = broker.file.zookeepers
+    servers, known = broker.zookeepers, broker.file.zookeepers
     by_host = {each.rpartition(":")[0]: each for each in known}
     fix = f"write {known[0]} in `zookeeper.connect`" if known else "write the name of ZooKeeper's service for its host"
     if broker.in_container and any(is_loopback(each.rpartition(":")[0]) for each in servers):
@@ -141,7 +140,7 @@ def _zookeeper(broker: BrokerListeners) -> Iterator[CheckFinding]:
     ways = {
         f"{each.host}:{each.port}": each.way
         for each in broker.file.clients
-        if each.service in broker.file.names and "ZOOKEEPER" in each.variable
+        if each.service in broker.file.names and each.for_zookeeper
     }
     for server in servers:
         host = server.rpartition(":")[0]
@@ -191,13 +190,14 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
     {subjects}.
     What: with `process.roles`, `node.id` is missing, differs from `broker.id`, or does not fit
     `controller.quorum.voters`, or there are no voters; a container has neither `process.roles` nor ZooKeeper, or lacks
-    its `CLUSTER_ID`; or containers of one quorum have different ids of the cluster.
+    its `CLUSTER_ID`; or containers of one quorum have different cluster ids.
     Why: a node with the role `controller` must be one of the voters, and a node that is only a broker must not
-    (`KafkaConfig`). Kafka 4 has no ZooKeeper mode. An image formats the data folder at its start with the cluster's id,
+    (`KafkaConfig`). Kafka 4 has no ZooKeeper mode. An image formats the data folder at its start with the cluster id,
     and nodes with different ids never form a quorum; Bitnami's image draws one for each node if it is given none.
     Remedy: follow the hint of the finding.
     """
-    for broker in all_listeners(evidence):
+    brokers = all_listeners(evidence)
+    for broker in brokers:
         node_id, voters = broker.node_id, [voter.node_id for voter in broker.voters]
         both = [broker.settings.get(name) for name in ("node.id", "broker.id")]
         if None not in both and both[0] != both[1]:
@@ -225,17 +225,17 @@ def identity_of_a_node(evidence: Evidence) -> Iterator[CheckFinding]:
         for variable in broker.file.lacking:
             message, fix = _LACKING.get(variable, (f"`{variable}` is not set", f"set `{variable}`"))
             yield error(broker.name, message, broker=fix)
-    yield from _cluster_ids(evidence)
+    yield from _cluster_ids(evidence.subject, brokers)
 
 
-def _cluster_ids(evidence: Evidence) -> Iterator[CheckFinding]:
-    """Containers of one quorum that format their data folders with different ids."""
-    nodes = [broker for broker in all_listeners(evidence) if broker.file.cluster_id is not None]
+def _cluster_ids(subject: str, brokers: Iterable[BrokerListeners]) -> Iterator[CheckFinding]:
+    """Containers of one quorum that format their data folders with different cluster ids."""
+    nodes = [broker for broker in brokers if broker.file.cluster_id is not None]
     for broker in nodes:
         together = [each for each in nodes if set(each.voters) & set(broker.voters) and each.may_share_cluster(broker)]
         ids = {each.file.cluster_id for each in together}
         if len(together) > 1 and broker is together[0] and (len(ids) > 1 or "" in ids):
             seen = [f"{each.name}: {each.file.cluster_id or 'drawn by the image'}" for each in together]
-            message = "the nodes of one quorum have different ids of the cluster, so they never find each other"
+            message = "the nodes of one quorum have different cluster ids, so they never find each other"
             fix = "give all nodes the same `CLUSTER_ID` (Bitnami: `KAFKA_KRAFT_CLUSTER_ID`), and new data folders"
-            yield error(evidence.subject, message, seen, broker=fix)
+            yield error(subject, message, seen, broker=fix)

@@ -199,6 +199,11 @@ class ComposeClient:
     way: Way
     protocol: str = ""
 
+    @property
+    def for_zookeeper(self) -> bool:
+        """Whether it is the endpoint of ZooKeeper."""
+        return self.variable.endswith("ZOOKEEPER_CONNECT")
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerFile:
@@ -207,7 +212,7 @@ class BrokerFile:
     `settings` keep the order and the duplicates of the file; other settings are left out. `published` are (container
     port, host port), None if the file is not a compose file or the container uses the host's network; `addresses` are
     the host's address of each, empty for every address. `profiles` are those that the service starts with; `names` are
-    those that Docker's own networks know it by. `others_publish` are the host ports of the other services. `clients`
+    those that Docker's own networks know it by. `others_ports` are the host ports of the other services. `clients`
     are the bootstrap servers of all services of the compose file, and `zookeepers` the endpoints of its ZooKeepers, by
     all of their names. `lacking` are variables without which the image does not start Kafka. `release` is Kafka's
     release by the image's tag, None if unknown; `cluster_id` the id that the image formats the data folder with, empty
@@ -220,7 +225,7 @@ class BrokerFile:
     addresses: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    others_publish: tuple[int, ...] = ()
+    others_ports: tuple[int, ...] = ()
     clients: tuple[ComposeClient, ...] = ()
     zookeepers: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()

@@ -67,7 +67,7 @@ services:
 """
     first, second = parse_compose(text, "c")
     assert first.names == ("k", "kafka.acme.example", "k-1", "broker.acme.example", "172.28.0.9")
-    assert (second.names, first.others_publish, second.others_publish) == (("l",), (9092,), ())
+    assert (second.names, first.others_ports, second.others_ports) == (("l",), (9092,), ())
 
 
 def test_list_form_keeps_what_is_given_twice() -> None:
@@ -187,3 +187,23 @@ def test_several_problems_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_compose("services: {a: {environment: [KAFKA_LISTENERS]}, b: {environment: [KAFKA_NODE_ID]}}", "c")
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("mounted", "lacking"),
+    [
+        ("./log4j.properties:/etc/kafka/log4j.properties", ("KAFKA_PROCESS_ROLES",)),
+        ("./server.properties:/etc/kafka/server.properties", ()),
+    ],
+)
+def test_only_a_brokers_own_file_says_what_variables_do_not(mounted: str, lacking: tuple[str, ...]) -> None:
+    text = f"""
+services:
+  k:
+    image: confluentinc/cp-kafka:7.9.0
+    volumes: ['{mounted}']
+    environment: [KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://a.example:9092]
+"""
+    (broker,) = parse_compose(text, "c")
+    assert broker.lacking == lacking
+    assert dict(broker.settings)["listeners"] == "PLAINTEXT://0.0.0.0:9092"

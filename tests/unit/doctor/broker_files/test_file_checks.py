@@ -345,7 +345,7 @@ def test_nothing_of_a_compose_file_is_published() -> None:
         return {finding.code for finding in diagnose(replace(files(KRAFT), files=(only,))).findings}
 
     assert codes() == {"BN827"}
-    assert codes(names=("kafka", "kafka-1.example")) == codes(others_publish=(9092,)) == codes(published=None) == set()
+    assert codes(names=("kafka", "kafka-1.example")) == codes(others_ports=(9092,)) == codes(published=None) == set()
 
 
 @pytest.mark.parametrize(
@@ -829,6 +829,11 @@ def test_a_published_listener_with_a_name_of_dockers_network(more: str, client: 
 )
 def test_clients_by_the_docker_host_and_by_another_protocol(client: str, told: bool) -> None:
     assert ("BN839" in composed_text(node(more=APP.format(client, "")))) is told
+
+
+def test_a_zookeeper_in_the_variables_of_another_service_is_no_bootstrap_server() -> None:
+    rest = APP.format("kafk:9092", "").replace("BOOTSTRAP_SERVERS", "KAFKA_REST_ZOOKEEPER_CONNECT")
+    assert composed_text(node(more=rest)) == set()
 
 
 def test_a_proxy_may_publish_what_a_broker_advertises() -> None:
